@@ -26,6 +26,7 @@ from .bands import bands_of
 from .handles import LoopBand, LoopWrapper, MockBuffer
 from .near import suggestion
 from .primitives.arrays.buffer_at import buffer_at
+from .primitives.arrays.cache import cache
 from .primitives.arrays.feed import feed, is_operand
 from .primitives.arrays.partition import partition
 from .primitives.arrays.reshape import reshape
@@ -211,6 +212,7 @@ class Schedule(ScheduleState):
     dataflow = dataflow
     partition = partition
     buffer_at = buffer_at
+    cache = cache
     feed = feed
     reuse_at = reuse_at
     compute_at = compute_at

@@ -301,6 +301,11 @@ class Model:
         ]
         return self.relation(rows)
 
+    @property
+    def parameters(self) -> dict[str, ir.Value]:
+        """The values from outside that the model uses, by what it calls them."""
+        return {name: value for value, name in self._parameters.items()}
+
     def memory_label(self, key: ir.Value | str) -> str | None:
         """The model's name for a memory, or None when nothing touches it."""
         return self._memories.get(key)

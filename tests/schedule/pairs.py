@@ -134,6 +134,7 @@ def applications(s: Schedule) -> Iterator[Application]:
             yield "bind", ("mul", "packed", loop)
             for array in arrays:
                 yield "buffer_at", (array, loop)
+                yield "cache", (array, loop)
                 yield "reuse_at", (array, loop)
         for first, second in combinations(loops, 2):
             yield "reorder", (second, first)

@@ -112,6 +112,7 @@ def applications(draw, s: Schedule):
                 "partition",
                 "buffer_at",
                 "buffer_at",
+                "cache",
             ]
         )
     )
@@ -137,7 +138,7 @@ def applications(draw, s: Schedule):
             draw(st.integers(0, 2)),
             draw(st.integers(0, 4)),
         )
-    if kind == "buffer_at":
+    if kind in ("buffer_at", "cache"):
         return kind, (getattr(s, draw(st.sampled_from(["A", "y", "C", "C"]))), axis)
     return kind, (axis,)
 

@@ -263,6 +263,13 @@ def _buffer_at(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("buffer_at", (_of_function(sites, loop, found[0], rng), loop))
 
 
+def _cache(sites: _Sites, rng: random.Random) -> Step | None:
+    found, loop = sites.buffer(rng), sites.loop(rng)
+    if found is None or loop is None:
+        return None
+    return Step("cache", (_of_function(sites, loop, found[0], rng), loop, rng.random() < 0.5))
+
+
 def _feed(sites: _Sites, rng: random.Random) -> Step | None:
     found, loop = sites.buffer(rng), sites.loop(rng)
     if found is None or loop is None:
@@ -381,6 +388,7 @@ _PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = 
     (2, _parallel),
     (6, _partition),
     (6, _buffer_at),
+    (4, _cache),
     (2, _feed),
     (5, _reuse_at),
     (4, _compute_at),
