@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from ..engines.verilator.tools import compiler_version, find_compiler, run
 SOURCES = Path(__file__).resolve().parent / "cpp"
 _FILES = ("interface.cpp", "host.hpp", "memory.hpp", "sim.hpp", "stream.hpp")
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared")
-_LIBRARY = "buses.so"
 _SECONDS = 120.0
 
 _POINTER, _TEXT, _NUMBER, _WORD = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64
@@ -53,6 +53,23 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
+def compiled(name: str, sources: Path, files: Sequence[str]) -> ctypes.CDLL:
+    """A library of ours in C++, from the cache; ``files[0]`` includes the others.
+
+    Raises:
+        ToolMissingError: it must be compiled, and there is no C++ compiler.
+        ToolFailedError: the compiler fails.
+    """
+    compiler, library = find_compiler(), f"{name}.so"
+    key = content_key(*(sources / file for file in files), *_FLAGS, compiler_version(compiler))
+
+    def make(building: Path) -> None:
+        target = str(building / library)
+        run([str(compiler), *_FLAGS, "-o", target, str(sources / files[0])], _SECONDS)
+
+    return load_shared(cached((name,), key, [library], make) / library)
+
+
 @functools.cache
 def bus_library() -> ctypes.CDLL:
     """The library, its functions typed (``allo_bus_…``).
@@ -61,14 +78,7 @@ def bus_library() -> ctypes.CDLL:
         ToolMissingError: it must be compiled, and there is no C++ compiler.
         ToolFailedError: the compiler fails.
     """
-    compiler = find_compiler()
-    key = content_key(*(SOURCES / file for file in _FILES), *_FLAGS, compiler_version(compiler))
-
-    def make(building: Path) -> None:
-        target = str(building / _LIBRARY)
-        run([str(compiler), *_FLAGS, "-o", target, str(SOURCES / _FILES[0])], _SECONDS)
-
-    library = load_shared(cached(("buses",), key, [_LIBRARY], make) / _LIBRARY)
+    library = compiled("buses", SOURCES, _FILES)
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, f"allo_bus_{name}")
         function.restype, function.argtypes = result, arguments

@@ -1,0 +1,34 @@
+// The channel model for Python.
+#include "dram.hpp"
+
+using allo::Channel;
+
+extern "C" {
+void* allo_dram_new(const uint64_t* timing, const uint8_t* map, uint64_t bits) {
+    return new Channel(*reinterpret_cast<const allo::Timing*>(timing), std::vector<uint8_t>(map, map + bits));
+}
+void allo_dram_delete(void* channel) { delete static_cast<Channel*>(channel); }
+void allo_dram_trace(void* channel) { static_cast<Channel*>(channel)->traced = true; }
+uint64_t allo_dram_events(void* channel, uint64_t* into) {
+    auto& trace = static_cast<Channel*>(channel)->trace;
+    if (into) std::copy_n(reinterpret_cast<const uint64_t*>(trace.data()), 5 * trace.size(), into);
+    return trace.size();
+}
+void allo_dram_counts(void* channel, uint64_t* into) {
+    *reinterpret_cast<allo::Counts*>(into) = static_cast<Channel*>(channel)->counts;
+}
+// Sends requests as soon as they have come and fewer than `outstanding` are under way; gives each its end.
+void allo_dram_replay(void* channel, const uint64_t* address, const uint64_t* time, const uint8_t* write, uint64_t count,
+                      uint64_t bytes, uint64_t outstanding, uint64_t* ends) {
+    auto& c = *static_cast<Channel*>(channel);
+    std::vector<uint64_t> tickets(count);
+    uint64_t now = 0;
+    for (uint64_t k = 0; k < count; ++k) {
+        if (k >= outstanding) now = std::max(now, ends[k - outstanding] = c.finish(tickets[k - outstanding]));
+        now = std::max(now, time[k]);
+        c.advance(now);
+        tickets[k] = c.submit(now, address[k], bytes, write[k] != 0);
+    }
+    for (uint64_t k = count > outstanding ? count - outstanding : 0; k < count; ++k) ends[k] = c.finish(tickets[k]);
+}
+}
