@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import pytest
 
 import allo
+from allo import Partition
 from allo.backend.rtl import compile_design
+from allo.backend.rtl.graph.nodes import Node
+from allo.backend.rtl.plan.share import without_twins
+from allo.backend.rtl.plan.turns.rotation import Rotation
 from allo.ir.types import int32
 from tests.figures_plugin import Held
 
@@ -279,3 +285,42 @@ def test_two_writes_of_one_branch_have_two_ports() -> None:
     loop = loop_called(compile_design(function(body, arguments), "f").report, "i")
     assert loop.ii == 2
     assert loop.limit.startswith("II=2: 5 writes of a (k.py:1:1) need 2 cycles of bank 0's 2 ports")
+
+
+def test_the_ports_of_banks_that_the_same_accesses_take_are_asked_once():
+    uses: dict[int, list[Hashable]] = {1: ["a", "b"], 2: ["a", "b", "c"], 3: ["c"], 4: []}
+    assert without_twins(uses) == {1: ["a"], 2: ["a", "c"], 3: ["c"], 4: []}
+
+
+def test_a_gather_compares_pairs_of_lanes_and_not_in_every_bank(monkeypatch: pytest.MonkeyPatch):
+    """Twice the lanes and banks are four times the comparisons; they were eight times."""
+    asked: list[tuple[Node, Node]] = []
+    apart = Rotation.apart
+
+    def counted(self: Rotation, first: Node, second: Node, later: int) -> bool:
+        asked.append((first, second))
+        return apart(self, first, second, later)
+
+    monkeypatch.setattr(Rotation, "apart", counted)
+    counts = []
+    for lanes in (8, 16):
+        asked.clear()
+
+        def gather(A: int32[64], at: int32[64], B: int32[64]):
+            for i in range(64 // lanes):
+                for j in range(lanes):
+                    B[i * lanes + j] = A[at[i * lanes + j]]
+
+        s = allo.customize(gather)
+        s.unroll("j")
+        s.pipeline("i")
+        for array in (s.A, s.at, s.B):
+            s.partition(array, Partition.Cyclic, 1, lanes)
+        hardware = s.build(target="verilog", simulator="jit")
+        counts.append(len(asked))
+        A = np.arange(64, dtype=np.int32) * 3
+        at = np.random.default_rng(lanes).permutation(64).astype(np.int32)
+        B = np.zeros(64, np.int32)
+        hardware(A, at, B)
+        np.testing.assert_array_equal(B, A[at])
+    assert 0 < counts[1] <= 5 * counts[0]

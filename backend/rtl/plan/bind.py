@@ -118,9 +118,13 @@ def _bind_ports(body: Body, binding: Binding, written_only: set[int]) -> None:
         slot = node.time % ii if ii else node.time
         for bank in access.banks():
             slots[access.array.number, bank, slot].append(node)
+    found: dict[tuple[int, ...], list[list[Node]]] = {}
     for (number, bank, _), users in slots.items():
-        groups = parties(((node, node.time) for node in users), ii)
-        groups.sort(key=lambda group: all(node.kind != "load" for node in group))
+        key = tuple(node.number for node in users)
+        if key not in found:
+            found[key] = parties(((node, node.time) for node in users), ii)
+            found[key].sort(key=lambda group: all(node.kind != "load" for node in group))
+        groups = found[key]
         for position, group in enumerate(groups):
             port = position
             only_stores = all(node.kind == "store" for node in group)

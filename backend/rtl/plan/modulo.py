@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ..graph.nodes import ASKS, Body, Edge, Node
 from .mapped import Mapped
-from .share import Parties, rotates, shared_uses
+from .share import Parties, rotates, shared_uses, without_twins
 from .sink import Sinker
 from .timing_model import TimingModel
 
@@ -115,10 +115,8 @@ class Scheduler:
             else:
                 incoming[edge.target.number].append(edge)
         self._incoming = incoming
-        for node in self.body.nodes:
-            uses = resources_of(node)
-            if uses:
-                self._uses[node.number] = uses
+        found = {node.number: resources_of(node) for node in self.body.nodes}
+        self._uses = without_twins({number: uses for number, uses in found.items() if uses})
         self._shared = shared_uses(self.body.nodes, self._uses)
 
     def demand(self) -> Counter[Hashable]:

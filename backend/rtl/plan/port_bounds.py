@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from ..graph.nodes import Body, Node
 from .interval import is_unit
 from .modulo import resources_of
-from .share import PORTS_PER_BANK, parties, shared_uses
+from .share import PORTS_PER_BANK, parties, shared_uses, without_twins
 
 _CAPACITY = {"port": PORTS_PER_BANK, "stream": 1}
 
@@ -26,11 +26,12 @@ def ports_of(body: Body) -> dict[Hashable, int]:
 def port_bound(body: Body) -> tuple[int, Hashable | None, int]:
     """Least interval the ports and units allow, the port or unit that says so, and its uses."""
     users: dict[Hashable, list[Node]] = defaultdict(list)
+    uses = without_twins({node.number: resources_of(node) for node in body.nodes})
     for node in body.nodes:
-        for use in resources_of(node):
+        for use in uses[node.number]:
             if not is_unit(use):
                 users[use].append(node)
-    shared = shared_uses(body.nodes, {node.number: resources_of(node) for node in body.nodes})
+    shared = shared_uses(body.nodes, uses)
     counts = {
         use: len(parties((node, 0) for node in nodes)) if use in shared else len(nodes)
         for use, nodes in users.items()

@@ -144,6 +144,22 @@ def shared_uses(nodes: Iterable[Node], uses: Mapping[int, list[Hashable]]) -> fr
     return frozenset(use for use, count in counts.items() if count > 1)
 
 
+def without_twins(uses: Mapping[int, list[Hashable]]) -> dict[int, list[Hashable]]:
+    """The uses of nodes, of those that the same nodes have only the first.
+
+    The ports of all banks that an access of unknown bank takes are full or not in the same cycles.
+    """
+    users: dict[Hashable, list[int]] = defaultdict(list)
+    for number, found in uses.items():
+        for use in found:
+            users[use].append(number)
+    first: dict[tuple[int, ...], Hashable] = {}
+    for use, numbers in users.items():
+        first.setdefault(tuple(numbers), use)
+    kept = set(first.values())
+    return {number: [use for use in found if use in kept] for number, found in uses.items()}
+
+
 def gate_loads(body: Body, gated: bool) -> bool:
     """Let loads that exclude another access of their array wait for their conditions, or none of them.
 
