@@ -4,9 +4,10 @@
 Everything that differs between families is a field of the record; nothing else compares names.
 """
 
-from .bitstream import Bitstream, Pll
-from .cells import Cells, RegisteredBlock
-from .delays import OperatorDelays, SignalDelays
+from .fields.bitstream import Bitstream, Pll
+from .fields.cells import Cells, RegisteredBlock
+from .fields.delays import OperatorDelays, SignalDelays
+from .fields.tools import CellUse, Cost, Part, Routing, Synthesis
 from .record import DeviceRecord, Netlist
 from .registry import (
     DEFAULT_DEVICE,
@@ -20,7 +21,6 @@ from .registry import (
     synthesised,
     unregister,
 )
-from .tools import CellUse, Cost, Part, Routing, Synthesis
 
 __all__ = [
     "DEFAULT_DEVICE",

@@ -7,11 +7,11 @@ fill a small part of the device.
 
 from __future__ import annotations
 
-from .bitstream import Bitstream, Pll
-from .cells import Cells, RegisteredBlock
-from .delays import OperatorDelays, SignalDelays
+from .fields.bitstream import Bitstream, Pll
+from .fields.cells import Cells, RegisteredBlock
+from .fields.delays import OperatorDelays, SignalDelays
+from .fields.tools import FF, LUT, CellUse, Cost, Part, Routing, Synthesis, memory_tables
 from .record import DeviceRecord, Netlist
-from .tools import FF, LUT, CellUse, Cost, Part, Routing, Synthesis, memory_tables
 
 _BITS = 18
 _PORTS = [

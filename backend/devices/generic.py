@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import ecp5
-from .delays import OperatorDelays
+from .fields.delays import OperatorDelays
 from .record import DeviceRecord, Netlist
 
 RECORD = DeviceRecord(

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .bitstream import Bitstream, Pll
-from .cells import Cells
-from .delays import OperatorDelays, SignalDelays
+from .fields.bitstream import Bitstream, Pll
+from .fields.cells import Cells
+from .fields.delays import OperatorDelays, SignalDelays
+from .fields.tools import FF, LUT, CellUse, Cost, Part, Routing, Synthesis, memory_tables
 from .record import DeviceRecord, Netlist
-from .tools import FF, LUT, CellUse, Cost, Part, Routing, Synthesis, memory_tables
 
 _FLOPS = [
     f"DFF{edge}{kind}"

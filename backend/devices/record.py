@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .cells import Cells
-from .delays import OperatorDelays, SignalDelays
-from .facts import Facts
-from .tools import Part, Synthesis
+from .fields.cells import Cells
+from .fields.delays import OperatorDelays, SignalDelays
+from .fields.facts import Facts
+from .fields.tools import Part, Synthesis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from . import xilinx
-from .cells import Cells
-from .delays import OperatorDelays, SignalDelays
+from .fields.cells import Cells
+from .fields.delays import OperatorDelays, SignalDelays
+from .fields.tools import Part, Synthesis
 from .record import DeviceRecord, Netlist
-from .tools import Part, Synthesis
 
 RECORD = DeviceRecord(
     name="xc7",

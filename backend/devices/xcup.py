@@ -10,10 +10,10 @@ takes what routed designs of grade 1 show (1.92 ns), less the difference of the 
 from __future__ import annotations
 
 from . import xilinx
-from .cells import Cells
-from .delays import OperatorDelays, SignalDelays
+from .fields.cells import Cells
+from .fields.delays import OperatorDelays, SignalDelays
+from .fields.tools import Part, Synthesis
 from .record import DeviceRecord, Netlist
-from .tools import Part, Synthesis
 
 _ONE_PORT = (
     "t:$mem_v2 r:SIZE>256 %i r:RD_PORTS=1 %i r:WR_PORTS=1 %i r:RD_CLK_ENABLE=1'1 %i a:ram_style %d"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .tools import CARRY, FF, LUT, SHIFT, Cost, memory_tables
+from .fields.tools import CARRY, FF, LUT, SHIFT, Cost, memory_tables
 
 _RAMB18 = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1))
 _RAMB36 = tuple((words, 2 * bits) for words, bits in _RAMB18)

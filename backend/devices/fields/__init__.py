@@ -1,0 +1,1 @@
+"""What a record of a device family is made of: its delays, cells, tools and bitstreams."""
