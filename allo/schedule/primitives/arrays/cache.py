@@ -21,9 +21,9 @@ from allo.schedule.analysis.buffers import (
     scaled,
     sum_maps,
 )
-from allo.schedule.analysis.footprint import Footprint, footprint
 from allo.schedule.handles import Axis, Buffer, MockBuffer
 from allo.schedule.primitive import primitive
+from allo.schedule.primitives.arrays.footprint import Footprint, footprint
 from allo.schedule.resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
 from allo.schedule.state import ScheduleState
 
