@@ -40,7 +40,7 @@ _MULT18X18D = RegisteredBlock(
 """Yosys 0.70 takes no register into it."""
 
 _PLL = Pll(
-    source="Lattice FPGA-DS-02012, sysCLOCK PLL Timing, and FPGA-TN-02200",
+    source="LiteX 2023.12, ECP5PLL; no data sheet was read",
     reference=tuple(range(1, 129)),
     feedback=tuple(range(2, 257, 2)),
     output=tuple(range(1, 129)),

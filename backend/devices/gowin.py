@@ -73,10 +73,10 @@ def _pll(source: str, device: str, reference: float, vco: tuple[float, float], c
 
 
 _GW2A_PLL = _pll(
-    "Gowin DS226E, PLL Switching Characteristics", "GW2AR-18C", 500.0, (500.0, 1250.0), 625.0
+    "LiteX 2023.12, GW2APLL; no data sheet was read", "GW2AR-18C", 500.0, (500.0, 1250.0), 625.0
 )
 _GW1N_PLL = _pll(
-    "Gowin DS117E, PLL Switching Characteristics", "GW1NR-9C", 400.0, (400.0, 1200.0), 600.0
+    "LiteX 2023.12, GW1NPLL; no data sheet was read", "GW1NR-9C", 400.0, (400.0, 900.0), 450.0
 )
 
 _ROUTING = Routing(

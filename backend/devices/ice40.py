@@ -29,7 +29,7 @@ _SHAPES = ((256, 16), (512, 8), (1024, 4), (2048, 2))
 def _pll(primitive: str, pin: str) -> Pll:
     """The generator, fed by a wire inside, or by the pin beside it."""
     return Pll(
-        source="Lattice FPGA-DS-02008, sysCLOCK PLL Timing, and FPGA-TN-02052",
+        source="LiteX 2023.12, iCE40PLL; no data sheet was read",
         reference=tuple(range(1, 17)),
         feedback=tuple(range(1, 129)),
         output=(2, 4, 8, 16, 32, 64),

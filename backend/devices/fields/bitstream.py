@@ -10,13 +10,13 @@ from .facts import Facts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pll(Facts):
-    """A clock generator: its dividers, the limits of its data sheet, and its Verilog.
+    """A clock generator: its dividers, their limits, and its Verilog.
 
     The reference is the oscillator over ``reference``; it is compared with the oscillator inside it (VCO)
     over ``feedback`` and, with ``behind_output``, over ``output``, too. The clock is the VCO over ``output``.
 
     Attributes:
-        source: the document that the figures are from.
+        source: where the limits are from.
         reference, feedback, output: values that each divider has.
         reference_mhz, vco_mhz, clock_mhz: lowest and highest of each clock.
         behind_output: the feedback is taken from the clock rather than from the VCO.

@@ -1,0 +1,129 @@
+"""The pins of records against the packages amaranth-boards and litex-boards, which are read, not imported."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from allo import boards
+
+AMARANTH = {
+    "ulx3s-12f": "ulx3s",
+    "ulx3s-45f": "ulx3s",
+    "ulx3s-85f": "ulx3s",
+    "icebreaker": "icebreaker",
+    "tang-nano-9k": "tang_nano_9k",
+}
+LITEX = {
+    "ulx3s-12f": "radiona_ulx3s",
+    "ulx3s-45f": "radiona_ulx3s",
+    "ulx3s-85f": "radiona_ulx3s",
+    "icebreaker": "icebreaker",
+    "tang-nano-9k": "sipeed_tang_nano_9k",
+    "tang-nano-20k": "sipeed_tang_nano_20k",
+}
+
+
+def _called(function: str, /, *given, **named):
+    """What a call of the platform's file says; `*LEDResources(…)` gives it as the only one of its kind."""
+    return [SimpleNamespace(function=function, given=given, named=named)]
+
+
+class _Recorder(dict):
+    def __missing__(self, name: str):
+        return lambda *given, **named: _called(name, *given, **named)
+
+
+def _pins(package: str, folder: str, module: str) -> tuple[dict[str, list[str]], set[str]]:
+    """The sites by `resource.signal`, lowest bit first, and the resources that are active at 0."""
+    place = importlib.util.find_spec(package).submodule_search_locations[0]
+    tree = ast.parse((Path(place) / folder / f"{module}.py").read_text())
+    sites: dict[str, list[str]] = defaultdict(list)
+    inverted: set[str] = set()
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.List)):
+            continue
+        if ast.unparse(node.targets[0]) not in ("_io", "_io_common", "resources"):
+            continue
+        code = compile(ast.Expression(node.value), module, "eval")
+        for entry in eval(code, _Recorder()):
+            _gather(entry, sites, inverted)
+    return sites, inverted
+
+
+def _gather(entry, sites: dict[str, list[str]], inverted: set[str]) -> None:
+    if isinstance(entry, tuple):  # LiteX: ("serial", 0, Subsignal("rx", Pins("6")), …)
+        entry = _called("Resource", *entry)
+    entry = entry[0] if isinstance(entry, list) else entry
+    parts = [p[0] for p in entry.given if isinstance(p, list)]
+    if entry.function == "Resource":
+        name = entry.given[0]
+    else:  # of Amaranth: UARTResource(0, rx="6", tx="9"), LEDResources(pins="11 37", invert=True)
+        name = next((g for g in entry.given if isinstance(g, str)), None) or (
+            entry.function.removesuffix("s").removesuffix("Resource").lower()
+        )
+    for signal, value in entry.named.items():
+        if isinstance(value, str):
+            sites[f"{name}.{signal}"] += value.split()
+    if entry.named.get("invert"):
+        inverted.add(name)
+    for part in parts:
+        if part.function in ("Pins", "PinsN"):
+            sites[name] += " ".join(map(str, part.given)).split()
+        if part.function == "Subsignal":
+            for pins in (p[0] for p in part.given if isinstance(p, list)):
+                if pins.function in ("Pins", "PinsN"):  # not the pairs of HDMI
+                    sites[f"{name}.{part.given[0]}"] += " ".join(map(str, pins.given)).split()
+
+
+def _ours(name: str) -> dict[str, list[str]]:
+    sites: dict[str, list[str]] = defaultdict(list)
+    for role, pin in boards.board(name).pins.items():
+        sites[role.partition("[")[0]].append(pin.site)
+    return sites
+
+
+def _memory(ours: dict[str, list[str]]) -> list[str]:
+    return [role for role in ours if role.startswith("sdram_") and role != "sdram_clk"]
+
+
+@pytest.mark.parametrize("name", AMARANTH)
+def test_pins_are_those_of_amaranth_boards(name: str) -> None:
+    board, ours = boards.board(name), _ours(name)
+    theirs, inverted = _pins("amaranth_boards", "", AMARANTH[name])
+    assert ours["clock"] == theirs[f"clk{board.oscillator_mhz:.0f}"]
+    assert ours["serial_rx"] == theirs["uart.rx"] and ours["serial_tx"] == theirs["uart.tx"]
+    for role in ("led", "button"):
+        assert ours[role] == theirs[f"{role}.pins"]
+        lows = {pin.low for key, pin in board.pins.items() if key.partition("[")[0] == role}
+        assert lows == {role in inverted}
+    for role in _memory(ours):
+        assert ours[role] == theirs[f"sdram.{role.removeprefix('sdram_')}"], role
+
+
+@pytest.mark.parametrize("name", LITEX)
+def test_pins_are_those_of_litex_boards(name: str) -> None:
+    board, ours = boards.board(name), _ours(name)
+    theirs, _ = _pins("litex_boards", "platforms", LITEX[name])
+    assert ours["clock"] == theirs[f"clk{board.oscillator_mhz:.0f}"]
+    assert ours["serial_rx"] == theirs["serial.rx"] and ours["serial_tx"] == theirs["serial.tx"]
+    assert ours["led"] == (theirs["user_led"] or theirs["user_led_n"] or theirs["led_n"])
+    buttons = theirs["user_btn"] or theirs["user_btn_n"] or theirs["btn"]
+    # LiteX counts the ULX3S's switch for its power as the first button.
+    assert ours["button"] == (buttons[1:] if buttons[0] == "D6" else buttons)
+    for role in _memory(ours):
+        key = {"sdram_dqm": "sdram.dm"}.get(role, f"sdram.{role.removeprefix('sdram_')}")
+        assert ours[role] == theirs[key], role
+    if "sdram_clk" in ours:
+        assert ours["sdram_clk"] == theirs["sdram_clock"]
+
+
+def test_a_wrong_pin_would_be_seen() -> None:
+    theirs, inverted = _pins("amaranth_boards", "", "icebreaker")
+    assert theirs["uart.rx"] == ["6"] and theirs["led.pins"][:2] == ["11", "37"]
+    assert {"led", "button"} <= inverted
