@@ -320,6 +320,14 @@ class ProtocolError(SimulationError):
     """A design broke a rule of a bus: the port, the rule and the cycle."""
 
 
+class PortError(AlloError):
+    """A serial port that cannot be used, or a board behind it that holds another design."""
+
+
+class LineError(PortError):
+    """The line to a board is lost, or damages all that passes."""
+
+
 class BoundsError(SimulationError, IndexError):
     """A subscript outside its array, at run time: the index, the array, its bound and the place.
 

@@ -1,0 +1,197 @@
+"""Calls of a design on a board: those of the simulator."""
+
+from __future__ import annotations
+
+import secrets
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from allo.backend.sim import RTLModule
+from allo.backend.sim.engines.interface import SimResult
+from allo.dialects.boundary.arranging import arrange
+from allo.dialects.diagnostics import LineError, PortError
+
+from ..shell.banks import banks_of
+from ..shell.protocol import BUSY, DIGEST_BYTES, FOREIGN, HELLO, OK, READ, START, WRITE
+from ..shell.top import digest_of
+from .link import Link
+from .words import cells_of, words_of
+
+_CHUNK = 1024
+_BAUD = 1_000_000
+
+
+def connect(port: str, mod: RTLModule, *, baud: int = _BAUD, patience: float = 0.2) -> Device:
+    """The design ``mod`` on the board at a serial port; its core is then in its first state.
+
+    Args:
+        patience: seconds that a reply may take beside its time on the line.
+
+    Raises:
+        PortError: no such port, not allowed, in use; or the board holds another design.
+        LineError: nobody answers.
+    """
+    return Device(Link(port, baud, patience), mod)
+
+
+class Device:
+    """A design on a board.
+
+    Attributes:
+        cycles: of the last run, from start to done; None before one.
+    """
+
+    def __init__(self, link: Link, mod: RTLModule) -> None:
+        self._link, self._mod = link, mod
+        self._banks = banks_of(mod.design)
+        self.cycles: int | None = None
+        self._session = self._run = 0
+        try:
+            self._greet()
+        except BaseException:
+            link.close()
+            raise
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the port go."""
+        self._link.close()
+
+    @property
+    def repeated(self) -> int:
+        """How many requests were sent again because the line had damaged them or their replies."""
+        return self._link.repeated
+
+    def reset(self) -> None:
+        """Bring the core back to its first state."""
+        self._greet()
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run one transaction, as a call of the simulator does.
+
+        Raises:
+            BoundaryError: an argument of the wrong count, kind, shape or layout.
+            LineError: the line was lost; the message says whether a run was started.
+        """
+        signature = self._mod.signature
+        call = signature.bind(arrange(signature, args, named, "A call of a Device"))
+        arrays, scalars = self._mod._inputs(call)
+        try:
+            self._send(arrays, scalars)
+        except LineError as error:
+            raise _lost(
+                "The line was lost in the middle of a transfer: nothing was started."
+            ) from error
+        try:
+            self._start()
+            taken = self._receive()
+        except LineError as error:
+            raise _lost(
+                "The line was lost: the run's result is lost, the arrays of the call are as before."
+            ) from error
+        for array in self._mod.design.arrays:
+            words = [taken[b.name] for b in self._banks if b.array is array and b.read]
+            if words:
+                cells_of(words, arrays[array.name], array)
+        self.cycles = taken["cycles"][0]
+        returned = {
+            b.name: taken[b.name][0] for b in self._banks if b.source and b.read and not b.array
+        }
+        self._mod._take_scalars(call, SimResult(self.cycles, returned))
+        return call.finish()
+
+    def _greet(self) -> None:
+        self._session, self._run = 1 + secrets.randbelow(65535), 0
+        try:
+            self._asked(HELLO, (0, 0, 0))
+            number = len(self._banks) - 1
+            found = self._asked(READ, (number, 0, DIGEST_BYTES))
+        except LineError as error:
+            raise LineError(
+                "Nobody answers at the port.",
+                help="see that the board is on, holds a bitstream of Allo, and that the baud rate is that of "
+                "the build.",
+            ) from error
+        if found != digest_of(self._mod.design):
+            raise PortError(
+                f"The board holds another design than {self._mod.top_func_name} as it is built here.",
+                help="program the bitstream of this build.",
+            )
+
+    def _asked(self, command: int, place: tuple[int, int, int], data: bytes = b"") -> bytes:
+        """The data of a reply; a run that goes on is asked for again."""
+        while True:
+            status, _, *rest = self._link.ask(self._session, command, place, data)
+            if status == OK:
+                return bytes(rest)
+            if status == FOREIGN:
+                raise LineError("the board was reset, or another program greeted it")
+            if status != BUSY:
+                raise LineError(f"the board answered with status {status}")
+
+    def _send(self, arrays: dict[str, np.ndarray], scalars: dict[str, int]) -> None:
+        banks = [bank for bank in self._banks if bank.written]
+        rows = {a.name: words_of(arrays[a.name], a) for a in self._mod.design.arrays}
+        stretch = [
+            (number, word, value, bank.lanes)
+            for number, bank in enumerate(banks)
+            for word, value in enumerate(
+                rows[bank.source][bank.number] if bank.array else [scalars[bank.source]]
+            )
+        ]
+        for piece in _pieces(stretch):
+            data = b"".join(value.to_bytes(lanes, "little") for _, _, value, lanes in piece)
+            self._asked(WRITE, (piece[0][0], piece[0][1], len(data)), data)
+
+    def _start(self) -> None:
+        self._run = self._run % 255 + 1
+        self._asked(START, (0, self._run, 0))
+
+    def _receive(self) -> dict[str, list[int]]:
+        stretch = [
+            (number, word, 0, bank.lanes)
+            for number, bank in enumerate(self._banks[:-1])
+            if bank.read
+            for word in range(bank.depth)
+        ]
+        taken: dict[str, list[int]] = {bank.name: [] for bank in self._banks if bank.read}
+        for piece in _pieces(stretch):
+            length = sum(lanes for *_, lanes in piece)
+            data = self._asked(READ, (piece[0][0], piece[0][1], length))
+            if len(data) != length:
+                raise LineError("a reply is too short")
+            for number, _, _, lanes in piece:
+                bank = self._banks[number]
+                value = int.from_bytes(data[:lanes], "little") & ((1 << bank.width) - 1)
+                taken[bank.name].append(value)
+                data = data[lanes:]
+        return taken
+
+
+def _pieces(stretch: list[tuple[int, int, int, int]]) -> list[list[tuple[int, int, int, int]]]:
+    """Words in rows that a request holds."""
+    found: list[list[tuple[int, int, int, int]]] = []
+    size = _CHUNK
+    for item in stretch:
+        if size + item[3] > _CHUNK:
+            found.append([])
+            size = 0
+        found[-1].append(item)
+        size += item[3]
+    return found
+
+
+def _lost(message: str) -> LineError:
+    return LineError(message, help="see the cable, then connect again.")

@@ -1,0 +1,83 @@
+"""The memories of a design's arguments as the host reaches them: banks of words, one after another.
+
+Banks that only the host writes come first, then those that both write, then those that only the core
+writes. So what a call sends is one stretch of words, and what it takes back another one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign
+from allo.dialects.diagnostics import BuildError
+
+from .protocol import CYCLE_BITS, DIGEST_BYTES
+
+CYCLES, IDENTITY = "cycles", "identity"
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """A row of words that the host reaches.
+
+    Attributes:
+        name: of its signals.
+        source: the array or scalar it belongs to; "" for what is the shell's own.
+        number: which bank of the array it is.
+        width: bits of a word.
+        depth: words.
+        written: whether the host writes it.
+        read: whether the host reads it.
+        array: its array, None of a scalar.
+        ports: of the core.
+    """
+
+    name: str
+    source: str
+    number: int
+    width: int
+    depth: int
+    written: bool
+    read: bool
+    array: ArrayInterface | None = None
+    ports: tuple[BankPort, ...] = ()
+
+    @property
+    def lanes(self) -> int:
+        """Bytes of a word on the line."""
+        return -(-self.width // 8)
+
+
+def banks_of(design: HardwareDesign) -> tuple[Bank, ...]:
+    """Every bank of a design, in the order of their numbers.
+
+    Raises:
+        BuildError: the design has what the shell does not serve yet.
+    """
+    _refuse(design)
+    found = [
+        Bank(f"{array.name}_{number}", array.name, number, array.width, array.layout.bank_depth,
+             array.name in design.arguments, array.direction != "in", array,
+             tuple(port for port in array.ports if port.bank == number))
+        for array in design.arrays
+        for number in range(array.layout.bank_count)
+    ]  # fmt: skip
+    found += [Bank(s.name, s.name, 0, s.width, 1, True, False) for s in design.scalars_in]
+    found += [Bank(s.name, s.name, 0, s.width, 1, False, True) for s in design.scalars_out]
+    found.append(Bank(CYCLES, "", 0, CYCLE_BITS, 1, False, True))
+    found.sort(key=lambda bank: (not bank.written, bank.read))
+    return (*found, Bank(IDENTITY, "", 0, 8, DIGEST_BYTES, False, True))
+
+
+def _refuse(design: HardwareDesign) -> None:
+    met = [
+        (design.board is not None, "interfaces of buses", "build without configs={'interface': …}"),
+        (bool(design.streams), "stream arguments", "give the kernel arrays"),
+        (design.bounds is not None, "checks of subscripts", "build without check_bounds=True"),
+    ]
+    for there, what, instead in met:
+        if there:
+            raise BuildError(
+                f"The shell of a board does not serve {what}, which {design.top} has.",
+                help=f"{instead}.",
+            )

@@ -1,0 +1,210 @@
+"""The Verilog of a whole board but its clock: the core, the memories of its arguments, and the link."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from allo.backend.rtl.design import HardwareDesign
+from allo.backend.sim import RTLModule
+from allo.backend.sim.driver.ports import top_ports
+from allo.dialects.diagnostics import BuildError
+from allo.dialects.text.verilog import without_comments
+
+from ..record import Board
+from .banks import CYCLES, IDENTITY, Bank, banks_of
+from .memories import memory
+from .protocol import DIGEST_BYTES, VERSION
+
+_LINK = Path(__file__).with_name("link.v")
+_LEAST_DIVIDER = 4
+_WAIT_MS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A design as a board has it.
+
+    Attributes:
+        top: the top module.
+        verilog: every module but ``allo_clock``.
+        ports: role, bits and direction (true for outputs) of each port of the top.
+        digest: what a bitstream of the design is recognised by.
+        memory_bytes: of the memories of the arguments.
+    """
+
+    top: str
+    verilog: str
+    ports: tuple[tuple[str, int, bool], ...]
+    digest: bytes
+    memory_bytes: int
+
+
+def digest_of(design: HardwareDesign) -> bytes:
+    """What tells a design from another one: its text, its arguments, and the protocol's version."""
+    arguments = [(b.name, b.width, b.depth, b.written, b.read) for b in banks_of(design)]
+    text = f"{VERSION} {arguments} {design.arguments} {design.results}"
+    return hashlib.sha256((text + without_comments(design.verilog)).encode()).digest()[
+        :DIGEST_BYTES
+    ]
+
+
+def shell_of(mod: RTLModule, board: Board, clock_mhz: float, baud: int) -> Shell:
+    """The shell around a module's core.
+
+    Raises:
+        BuildError: the design has what the shell does not serve, or the clock is too slow for the baud rate.
+    """
+    design = mod.design
+    divider = round(clock_mhz * 1e6 / baud)
+    off = abs(divider - clock_mhz * 1e6 / baud) / max(divider, 1)
+    if divider < _LEAST_DIVIDER or off > 0.02:
+        raise BuildError(
+            f"A clock of {clock_mhz:g} MHz makes no serial line of {baud} baud.",
+            help=f"take a baud rate of at most {int(clock_mhz * 1e6 / 16)}.",
+        )
+    banks, digest = banks_of(design), digest_of(design)
+    ports = [("clock", 1, False), ("serial_rx", 1, False), ("serial_tx", 1, True)]
+    ports += [(name, 1, name == "led") for name in ("reset", "led") if _has(board, name)]
+    wait_bits = max(16, int(clock_mhz * 1e3 * _WAIT_MS).bit_length())
+    low = "reset" in board.pins and board.pins["reset"].low
+    text = _top(design, banks, digest, tuple(ports), (divider, wait_bits), low)
+    size = sum(b.depth * b.lanes for b in banks[:-1])
+    verilog = "\n".join([text, _LINK.read_text(), design.verilog])
+    return Shell(f"{design.top}_board", verilog, tuple(ports), digest, size)
+
+
+def _has(board: Board, role: str) -> bool:
+    return role in board.pins or f"{role}[0]" in board.pins
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+def _top(
+    design: HardwareDesign,
+    banks: Sequence[Bank],
+    digest: bytes,
+    ports: tuple[tuple[str, int, bool], ...],
+    times: tuple[int, int],
+    low: bool,
+) -> str:
+    widest = max(bank.lanes for bank in banks)
+    bank_bits = max(1, len(banks).bit_length())
+    word_bits = max(8, max(bank.depth for bank in banks).bit_length())
+    lane_bits = max(1, widest.bit_length())
+    parameters = {
+        "DIVIDER": times[0], "BANK_BITS": bank_bits, "WORD_BITS": word_bits,
+        "LANE_BITS": lane_bits, "WIDTH": 8 * widest, "WAIT_BITS": times[1],
+    }  # fmt: skip
+    names = {role for role, _, _ in ports}
+    button = f"{'~' if low else ''}reset" if "reset" in names else "1'b0"
+    declared = ", ".join(f"{'output' if out else 'input'} {role}" for role, _, out in ports)
+    given = ", ".join(f".{name}({value})" for name, value in parameters.items())
+    return "\n".join(
+        [
+            f"// {design.top} on a board: the core, the memories of its arguments, and a serial link.",
+            f"module {design.top}_board ({declared});",
+            "  wire link_clock, locked;",
+            "  allo_clock generator (.oscillator(clock), .clock(link_clock), .locked(locked));",
+            "  reg [1:0] pressed = 2'b00;",
+            "  reg [3:0] awake = 4'd0;",
+            "  wire reset_all = ~&awake;",
+            "  always @(posedge link_clock) begin",
+            f"    pressed <= {{pressed[0], {button}}};",
+            "    if (pressed[1] || !locked) awake <= 4'd0;",
+            "    else if (reset_all) awake <= awake + 4'd1;",
+            "  end",
+            f"  wire {_range(bank_bits)}bank;",
+            f"  wire {_range(word_bits)}word;",
+            f"  reg {_range(lane_bits)}last_lane;",
+            "  reg last_word;",
+            "  wire write, start, restart, done;",
+            f"  wire {_range(8 * widest)}data;",
+            f"  reg {_range(8 * widest)}read_data;",
+            "  reg running;",
+            "  wire core_reset = reset_all | restart;",
+            f"  allo_link #({given}) link (",
+            "    .clock(link_clock), .reset(reset_all), .rx(serial_rx), .tx(serial_tx), .bank(bank),",
+            "    .word(word), .last_lane(last_lane), .last_word(last_word), .write(write), .data(data),",
+            "    .read_data(read_data), .start(start), .restart(restart), .running(running));",
+            *(["  assign led = running;"] if "led" in names else []),
+            "  reg [39:0] cycles;",
+            "  always @(posedge link_clock) begin",
+            "    if (core_reset) running <= 1'b0;",
+            "    else if (start) running <= 1'b1;",
+            "    else if (done) running <= 1'b0;",
+            "    if (start) cycles <= 40'd1;",
+            "    else if (running && !done) cycles <= cycles + 40'd1;",
+            "  end",
+            *_signals(design),
+            *_banks(banks, digest, 8 * widest),
+            *_selection(banks, bank_bits, word_bits, lane_bits),
+            f"  {design.top} core (",
+            ",\n".join(f"    .{p.name}({_wired(p.name)})" for p in top_ports(design)),
+            "  );",
+            "endmodule",
+            "",
+        ]
+    )
+
+
+def _wired(name: str) -> str:
+    own = {"clk": "link_clock", "rst": "core_reset", "start": "start", "done": "done"}
+    return own.get(name, f"core_{name}")
+
+
+def _signals(design: HardwareDesign) -> list[str]:
+    held = {f"{p.prefix}_ready" for a in design.arrays for p in a.ports}
+    return [
+        f"  wire {_range(p.width)}core_{p.name}{' = 1' + chr(39) + 'b1' if p.name in held else ''};"
+        for p in top_ports(design)
+        if p.name not in ("clk", "rst", "start", "done")
+    ]
+
+
+def _banks(banks: Sequence[Bank], digest: bytes, widest: int) -> list[str]:
+    lines = []
+    for number, bank in enumerate(banks):
+        taken = f"data[{widest - 8 * bank.lanes + bank.width - 1}:{widest - 8 * bank.lanes}]"
+        here = f"write && bank == {number}"
+        word = f"bank_{bank.name}"
+        if bank.array is not None:
+            lines += memory(bank, here, taken)
+        elif bank.written:
+            lines += [
+                f"  reg {_range(bank.width)}{word};",
+                f"  always @(posedge link_clock) if ({here}) {word} <= {taken};",
+                f"  assign core_{bank.name} = {word};",
+            ]
+        elif bank.name == CYCLES and not bank.source:
+            lines += [f"  wire {_range(bank.width)}{word} = cycles;"]
+        elif bank.name == IDENTITY and not bank.source:
+            value = int.from_bytes(digest, "little")
+            lines += [f"  wire [7:0] {word} = 64'h{value:016x} >> {{word[2:0], 3'd0}};"]
+        else:
+            lines += [
+                f"  reg {_range(bank.width)}{word};",
+                f"  always @(posedge link_clock) if (running && done) {word} <= core_{bank.name};",
+            ]
+    return lines
+
+
+def _selection(banks: Sequence[Bank], bank_bits: int, word_bits: int, lane_bits: int) -> list[str]:
+    lines = [
+        "  always @* begin",
+        "    read_data = 0;",
+        f"    last_lane = {lane_bits}'d0;",
+        "    last_word = 1'b1;",
+        "    case (bank)",
+    ]
+    for number, bank in enumerate(banks):
+        last = f"last_word = word == {word_bits}'d{bank.depth - 1};"
+        read = f" read_data = bank_{bank.name};" if bank.read else ""
+        lines.append(
+            f"      {bank_bits}'d{number}: begin last_lane = {lane_bits}'d{bank.lanes - 1}; {last}{read} end"
+        )
+    return [*lines, "      default: ;", "    endcase", "  end"]

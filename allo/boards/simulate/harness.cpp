@@ -1,0 +1,96 @@
+// A board's design behind a pseudo-terminal: a serial line of bits between it and the bytes of the terminal.
+// Arguments: file descriptor of the terminal, clocks of a bit. Commands on standard input, one a line:
+//   rates FLIP LOSE DOUBLE SEED   errors in a million bytes, each way
+//   reset                         presses the button of the reset for 64 clocks
+#include <poll.h>
+#include <unistd.h>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+
+static uint64_t random_state = 1;
+static uint32_t rates[3];
+static uint32_t next_random() {
+  random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+  return uint32_t(random_state >> 33);
+}
+static bool happens(uint32_t rate) { return rate && next_random() % 1000000 < rate; }
+static void pass(std::deque<uint8_t>& queue, uint8_t byte) {
+  if (happens(rates[0])) byte ^= 1 << next_random() % 8;
+  if (happens(rates[1])) return;
+  queue.push_back(byte);
+  if (happens(rates[2])) queue.push_back(byte);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const int terminal = atoi(argv[1]), divider = atoi(argv[2]);
+  auto context = std::make_unique<VerilatedContext>();
+  context->randReset(0);
+  auto top = std::make_unique<MODEL>(context.get());
+  std::deque<uint8_t> in, out;
+  int send_left = 0, send_count = 0, take_left = 0, take_count = 0, button = 0;
+  uint32_t send_bits = 0, take_bits = 0;
+  long idle = 0, since = 0;
+  top->clock = 0; top->serial_rx = 1; top->reset = RESET_OFF;
+  top->eval();
+  std::string line;
+  for (;;) {
+    if (in.empty() && !send_left) ++idle; else idle = 0;
+    if (take_left || top->led) idle = 0;
+    if (++since >= 512 || idle > divider * 400) {
+      const bool rest = idle > divider * 400;
+      since = 0;
+      if (!out.empty()) {
+        std::string text(out.begin(), out.end());
+        out.clear();
+        if (write(terminal, text.data(), text.size()) < 0) return 0;
+      }
+      pollfd wait[2] = {{terminal, POLLIN, 0}, {0, POLLIN, 0}};
+      poll(wait, 2, rest && !button ? 1000 : 0);
+      uint8_t buffer[4096];
+      if (wait[0].revents & POLLIN) {
+        const long got = read(terminal, buffer, sizeof buffer);
+        for (long k = 0; k < got; ++k) pass(in, buffer[k]);
+        if (got > 0) idle = 0;
+      }
+      if (wait[1].revents) {
+        const long got = read(0, buffer, sizeof buffer);
+        if (got <= 0) return 0;
+        for (long k = 0; k < got; ++k) {
+          if (buffer[k] != '\n') { line += char(buffer[k]); continue; }
+          unsigned a, b, c; unsigned long long seed;
+          if (sscanf(line.c_str(), "rates %u %u %u %llu", &a, &b, &c, &seed) == 4) {
+            rates[0] = a; rates[1] = b; rates[2] = c; random_state = seed * 2 + 1;
+          }
+          if (line == "reset") { button = 64; idle = 0; }
+          line.clear();
+          putchar('.'); fflush(stdout);
+        }
+      }
+      if (rest && idle > divider * 400 && !button) continue;
+    }
+    if (send_left) {
+      if (--send_count <= 0) { send_bits >>= 1; send_count = divider; --send_left; }
+    } else if (!in.empty()) {
+      send_bits = 0x600u | uint32_t(in.front()) << 1; in.pop_front();
+      send_left = 10; send_count = divider;
+    }
+    top->serial_rx = send_left ? send_bits & 1 : 1;
+    top->reset = button ? !RESET_OFF : RESET_OFF;
+    if (button) --button;
+    top->clock = 1; top->eval();
+    top->clock = 0; top->eval();
+    if (!take_left) {
+      if (!top->serial_tx) { take_left = 10; take_count = divider / 2; take_bits = 0; }
+    } else if (--take_count <= 0) {
+      take_bits |= uint32_t(top->serial_tx) << (10 - take_left);
+      take_count = divider;
+      if (--take_left == 0 && take_bits >> 9 & 1) pass(out, uint8_t(take_bits >> 1));
+    }
+  }
+}
