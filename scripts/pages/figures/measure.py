@@ -35,6 +35,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark(("gemm",), "rtl_gemm"),
     Benchmark(("llm",), "llm_scaling"),
+    Benchmark(("memory",), "rtl_memory", slow=True),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
     *(

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from math import floor
 
+from allo.designs.polybench import memory
 from allo.designs.polybench.budgets import NAMES, load
+from benchmarks import rtl_memory
 from benchmarks.polybench_bounds import bound
 from benchmarks.recurrences import CLOCKS
 from benchmarks.recurrent_kernels import RECURRENCES
@@ -125,11 +127,32 @@ def recurrences(figures: Figures) -> str:
     return _table([*head, "routed, MHz"], "---:", rows)
 
 
+def polybench_memory(figures: Figures) -> str:
+    """Times from memory to memory beside the published ones, and the cycles behind them."""
+    rows = []
+    for name in memory.NAMES:
+        for which, channels in rtl_memory.CHANNELS.items():
+            core, copied, cached, mhz, dsp = (
+                figures.find(f"memory.{name}.{which}.{what}")
+                for what in ("core.cycles", "copied.cycles", "cached.cycles", "mhz", "dsp")
+            )
+            total = sum(rtl_memory.channels_of(memory.load(name), which).values())
+            time, peer = cached / mhz, rtl_memory.PUBLISHED[name]
+            row = [f"{channels} ({total})", f"{core:,}", f"{copied:,}", f"{cached:,}", f"{mhz:.0f}"]
+            shown = f"**{time:.1f}**" if time < peer else f"{time:.1f}"
+            row += [f"{rtl_memory.bound(name, which):.1f}", shown, f"{peer}", f"{peer / time:.2f}"]
+            rows.append([name, *row, f"{dsp:,}"])
+    cycles = ["core, cycles", "copies over AXI, cycles", "caches, cycles", "estimated MHz"]
+    times = ["bound, µs", "ours, µs", "Prometheus, µs", "ratio", "DSP"]
+    return _table(["kernel", "channels a matrix (in all)", *cycles, *times], "---:", rows)
+
+
 TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench cycles": polybench_cycles,
     "polybench sizes": polybench_sizes,
     "polybench allowed": polybench_allowed,
     "polybench pairs": polybench_pairs,
+    "polybench memory": polybench_memory,
     "recurrences": recurrences,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
     **{
