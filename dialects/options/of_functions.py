@@ -115,6 +115,26 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
         "stall", PROBABILITY, 0.0, "It is the probability that a transfer finds the memory busy."
     ),
     _channel("stall_cycles", Integer(1, 10**6), 8, "It is the longest such stall in cycles."),
+    _channel(
+        "timing",
+        Choice(("ideal", "dram")),
+        "ideal",
+        "An ideal channel has a bandwidth and a latency; with 'dram', it has banks, rows and refresh.",
+    ),
+    _channel(
+        "device",
+        Text("a kind of memory such as 'hbm2'"),
+        None,
+        "It names the dynamic memory, which timing='dram' needs.",
+        none=True,
+    ),
+    _channel(
+        "clock_mhz",
+        MEGAHERTZ,
+        None,
+        "It is the clock of the design in MHz, which timing='dram' needs.",
+        none=True,
+    ),
     Option("stall", PROBABILITY, 0.0, "It is the probability of a stall in a cycle.", (STREAM,)),
     Option(
         "channels",

@@ -212,8 +212,8 @@ def test_message(schedule, options: dict[str, Any], text: str) -> None:
         ({"opt_levl": 3}, "Target llvm has no option 'opt_levl'.\nhelp: did you mean 'opt_level'?"),
         (
             {"clock_mhz": 3},
-            "Target llvm has no option 'clock_mhz'.\nhelp: it is an option of external_memory, "
-            "rtl, synthesize, systemverilog, verilog; its options: ",
+            "Target llvm has no option 'clock_mhz'.\nhelp: it is an option of MemoryChannel, "
+            "external_memory, rtl, synthesize, systemverilog, verilog; its options: ",
         ),
         (
             {"target": "verilog", "configs": {"frequncy": 3}},

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from allo.backend.sim.dram.channel import DramChannel
-from allo.backend.sim.dram.devices import DDR4_2400, DEVICES, HBM2
+from allo.backend.sim.dram.devices import DDR4_2400, DEVICES, HBM2, TIMINGS
 from benchmarks.memory_model import figures
 
 from .dram_rules import broken_rules, distances
@@ -82,3 +82,29 @@ def test_a_row_hit_overtakes_a_conflict():
     channel = DramChannel(HBM2)
     first, conflict, hit = channel.replay([0, row, 64], np.array([0, 5, 5], np.uint64))
     assert first < hit < conflict
+
+
+# Cycles in DRAMsim3's HBM2_8Gb_x128.ini (1 ns) and DDR4_8Gb_x8_2400.ini (0.833 ns; its tREFI is 9364).
+SOURCES = {
+    "hbm2": (1000, {
+        "rcd": 14, "rp": 14, "ras": 34, "wr": 16, "rrd_s": 4, "rrd_l": 6, "wtr_s": 6, "wtr_l": 8,
+        "faw": 30, "rfc": 260, "refi": 3900, "cl_ck": 14, "cwl_ck": 4}),
+    "ddr4_2400": (1200, {
+        "rcd": 16, "rp": 16, "ras": 39, "rrd_s": 4, "rrd_l": 6, "wtr_s": 3, "wtr_l": 9, "faw": 26,
+        "rfc": 420, "refi": 9360, "cl_ck": 16, "cwl_ck": 16, "ccd_s_ck": 4, "ccd_l_ck": 6}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_what_is_not_marked_unchecked_is_what_the_source_says(kind):
+    clock, cycles = SOURCES[kind]
+    device = dataclasses.replace(DEVICES[kind], mhz=clock)
+    found = {
+        name: getattr(device, name)
+        if name.endswith("_ck")
+        else device.cycles(getattr(device, name))
+        for name in cycles
+    }
+    # At 900 MHz, 14 ns are 13 cycles.
+    assert found | ({"cl_ck": 14} if kind == "hbm2" else {}) == cycles
+    assert set(TIMINGS) - set(device.unchecked) == cycles.keys()

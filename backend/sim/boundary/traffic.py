@@ -16,8 +16,12 @@ from typing import Any
 from allo.dialects.diagnostics import SimulationError
 from allo.dialects.options import read_call, refuse_keywords
 
+from ..dram.devices import DEVICES, Device
+
 # Times are counted in 1/256 of a cycle.
 TICKS = 256
+
+IDEAL, DRAM = "ideal", "dram"
 
 LEAST_AHEAD = 8
 """Lines fetched ahead where the latency asks for fewer."""
@@ -36,6 +40,10 @@ class MemoryChannel:
             for as many as hide the latency.
         stall: probability that a line meets a busy memory (refresh, other traffic).
         stall_cycles: the longest such stall; each is uniform in 1 … ``stall_cycles``.
+        timing: ``"ideal"``, or ``"dram"`` for the banks, rows and refresh of ``device``, in place of
+            bandwidth and latency.
+        device: a name of :data:`allo.backend.sim.dram.devices.DEVICES`.
+        clock_mhz: the clock of the design, which ``"dram"`` needs.
     """
 
     name: str
@@ -45,9 +53,24 @@ class MemoryChannel:
     prefetch: int | None = None
     stall: float = 0.0
     stall_cycles: int = 8
+    timing: str = IDEAL
+    device: str | None = None
+    clock_mhz: float | None = None
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        if self.timing != DRAM:
+            return
+        if self.device not in DEVICES or self.clock_mhz is None:
+            raise SimulationError(
+                f'Memory channel {self.name} has timing="dram", but not a known device and a clock.',
+                help=f"give device= one of {', '.join(DEVICES)}, and clock_mhz= the design's clock.",
+            )
+        if self.stall:
+            raise SimulationError(
+                f'Memory channel {self.name} has timing="dram" and random stalls.',
+                help="leave stall= out: refresh and other ports delay requests already.",
+            )
 
     @property
     def line_ticks(self) -> int:
@@ -56,10 +79,18 @@ class MemoryChannel:
 
     @property
     def lines_ahead(self) -> int:
-        """``prefetch``, or the lines that the channel moves while one is on its way."""
+        """``prefetch``, or the lines that the channel moves while one is on its way, or its queue holds."""
         if self.prefetch is not None:
             return self.prefetch
+        if self.timing == DRAM:
+            device = device_of(self)
+            return max(LEAST_AHEAD, -(-device.queue * device.burst_bytes // self.line_bytes))
         return max(LEAST_AHEAD, -(-self.latency * TICKS // self.line_ticks) + 2)
+
+
+def device_of(channel: MemoryChannel) -> Device:
+    """The memory of a channel whose timing is ``"dram"``."""
+    return DEVICES[channel.device or ""]
 
 
 def lines_ahead(channels: Sequence[MemoryChannel]) -> int:
@@ -91,7 +122,7 @@ MEMORY_KINDS: dict[str, MemoryKind] = {
 }
 
 
-def external_memory(kind: str, clock_mhz: float, **changes: float) -> tuple[MemoryChannel, ...]:
+def external_memory(kind: str, clock_mhz: float, **changes: Any) -> tuple[MemoryChannel, ...]:
     """Every channel of a kind of memory, seen from a design at ``clock_mhz``.
 
     Example::
@@ -99,7 +130,8 @@ def external_memory(kind: str, clock_mhz: float, **changes: float) -> tuple[Memo
         hbm = external_memory("hbm2", clock_mhz=250)
         s.build(target="verilog", memory={"W": hbm[:4], "x": hbm[4]})
 
-    ``changes`` replace fields of each :class:`MemoryChannel` (``prefetch=16``, ``stall=0.01``).
+    ``changes`` replace fields of each :class:`MemoryChannel` (``prefetch=16``, ``stall=0.01``,
+    ``timing="dram"``).
     """
     read_call("external_memory", {"kind": kind, "clock_mhz": clock_mhz})
     refuse_keywords(
@@ -114,6 +146,8 @@ def external_memory(kind: str, clock_mhz: float, **changes: float) -> tuple[Memo
         "bytes_per_cycle": about.gigabytes_per_second * 1e3 / clock_mhz,
         "latency": round(about.latency_ns * clock_mhz / 1e3),
         "line_bytes": about.line_bytes,
+        "device": kind,
+        "clock_mhz": clock_mhz,
         **changes,
     }
     return tuple(MemoryChannel(f"{kind}[{n}]", **fields) for n in range(about.channels))
@@ -206,6 +240,13 @@ class Outside:
                     f"Two different memory channels are called {channel.name}.",
                     help="give each its own name.",
                 )
+        for group in groups:
+            if len({channel.timing for channel in group}) > 1:
+                names = ", ".join(channel.name for channel in group)
+                raise SimulationError(
+                    f"Memory channels {names} hold one array or stream, but differ in timing.",
+                    help=f'make all of them "{IDEAL}" or all "{DRAM}".',
+                )
         return found
 
 
@@ -251,10 +292,35 @@ class ChannelStatistics:
     Attributes:
         bytes: bytes moved, whole lines.
         utilisation: part of the run in which the channel was moving data.
+        timing: ``"ideal"`` or ``"dram"``; what follows is of the latter.
+        hits: bursts from a row that was open.
+        misses: those whose bank had no open row.
+        conflicts: those for which another row was closed.
+        refreshes: of the whole channel.
+        turnarounds: turns of the data bus between reads and writes.
+        mean_ns: mean time of a read, from request to data.
+        longest_ns: the longest such time.
     """
 
     bytes: int
     utilisation: float
+    timing: str = IDEAL
+    hits: int = 0
+    misses: int = 0
+    conflicts: int = 0
+    refreshes: int = 0
+    turnarounds: int = 0
+    mean_ns: float = 0.0
+    longest_ns: float = 0.0
+
+    def text(self, name: str) -> str:
+        """A line of the table."""
+        line = f"{name:<12} {self.timing:<6} {self.bytes:>12,} {self.utilisation:>6.1%}"
+        if self.timing != DRAM:
+            return line
+        counts = (self.hits, self.misses, self.conflicts, self.refreshes, self.turnarounds)
+        numbers = " ".join(f"{count:>9,}" for count in counts)
+        return f"{line} {numbers} {self.mean_ns:>8.1f} {self.longest_ns:>8.1f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,3 +349,11 @@ class Traffic:
     stall_cycles: int = 0
     channels: Mapping[str, ChannelStatistics] = field(default_factory=dict)
     streams: Mapping[str, StreamStatistics] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """A table of the channels."""
+        dram = ("hits", "misses", "conflicts", "refreshes", "turns")
+        head = f"{'channel':<12} {'timing':<6} {'bytes':>12} {'used':>6}"
+        if any(channel.timing == DRAM for channel in self.channels.values()):
+            head += " " + " ".join(f"{word:>9}" for word in dram) + f" {'mean ns':>8} {'max ns':>8}"
+        return "\n".join([head, *(each.text(name) for name, each in self.channels.items())])

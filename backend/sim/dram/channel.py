@@ -24,13 +24,19 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "events": (_WORD, (_POINTER, _POINTER)),
     "counts": (None, (_POINTER, _POINTER)),
     "replay": (None, (_POINTER, *[_POINTER] * 3, _WORD, _WORD, _WORD, _POINTER)),
+    "clocked": (_POINTER, (_POINTER, _POINTER, _WORD, _WORD, _WORD)),
+    "clocked_delete": (None, (_POINTER,)),
+    "ran": (None, (_POINTER, _WORD, _POINTER)),
+    "port": (_POINTER, (_POINTER, _WORD, _POINTER)),
+    "port_delete": (None, (_POINTER,)),
+    "touch": (_WORD, (_POINTER, _WORD, _WORD, _WORD, _WORD)),
 }
 
 
 @functools.cache
 def dram_library() -> ctypes.CDLL:
     """The library, its functions typed (``allo_dram_…``); compiled once on a machine."""
-    library = compiled("dram", SOURCES, ("interface.cpp", "dram.hpp"))
+    library = compiled("dram", SOURCES, ("interface.cpp", "port.hpp", "dram.hpp"))
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, f"allo_dram_{name}")
         function.restype, function.argtypes = result, arguments

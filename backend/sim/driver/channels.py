@@ -2,7 +2,8 @@
 
 ``allo_touch(ctx, port, route, ways, first, last, now, active, write)`` says when (in ticks) every line
 of a word is there for a port that needs it at ``now``, and books the channels. One function
-serves memory ports and streams of both engines.
+serves memory ports and streams of both engines. A port on channels of dynamic memory has a model of its own
+(:mod:`allo.backend.sim.dram.ports`), which is called through its slots.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .wires import Wires
 # Slots of a channel in the context, and those of a port by number.
 CHANNEL_FIELDS = ("free", "lines", "busy", "ticks", "latency", "threshold", "longest", "random")
 (FREE, LINES, BUSY, LINE_TICKS, LATENCY, THRESHOLD, LONGEST, RANDOM) = range(8)
-(READY, DEPTH, PORT_RING) = range(1, 4)
+(READY, DEPTH, DRAM_PORT, DRAM_TOUCH, PORT_RING) = range(1, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,28 +106,42 @@ func.func @allo_touch(%ctx: !llvm.ptr, %port: i64, %route: i64, %ways: i64, %fir
     %one = arith.constant 1 : i64
     %p_ready = llvm.getelementptr %p[{READY}] : (!llvm.ptr) -> !llvm.ptr, i64
     %behind = arith.addi %last, %one : i64
-    %next = llvm.load %p : !llvm.ptr -> i64
-    // A port that waits asks again: the word's last line is the one it had.
-    %same = arith.cmpi eq, %behind, %next : i64
-    %when = scf.if %same -> (i64) {{
-      %known = llvm.load %p_ready : !llvm.ptr -> i64
-      scf.yield %known : i64
+    %nothing = arith.constant 0 : i64
+    %p_dram = llvm.getelementptr %p[{DRAM_PORT}] : (!llvm.ptr) -> !llvm.ptr, i64
+    %object = llvm.load %p_dram : !llvm.ptr -> i64
+    %is_dram = arith.cmpi ne, %object, %nothing : i64
+    %answer = scf.if %is_dram -> (i64) {{
+      %p_call = llvm.getelementptr %p[{DRAM_TOUCH}] : (!llvm.ptr) -> !llvm.ptr, i64
+      %call = llvm.load %p_call : !llvm.ptr -> !llvm.ptr
+      %kind = arith.extui %write : i1 to i64
+      %told = llvm.call %call(%object, %first, %last, %now, %kind)
+        : !llvm.ptr, (i64, i64, i64, i64, i64) -> i64
+      scf.yield %told : i64
     }} else {{
-      %lo = arith.index_cast %first : i64 to index
-      %hi = arith.index_cast %behind : i64 to index
-      %st = arith.index_cast %one : i64 to index
-      %none = arith.constant 0 : i64
-      %all = scf.for %k = %lo to %hi step %st iter_args(%so_far = %none) -> (i64) {{
-        %line = arith.index_cast %k : index to i64
-        %there = func.call @allo_touch_line(%ctx, %p, %route, %ways, %line, %now, %write)
-          : (!llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i1) -> i64
-        %later = arith.maxui %so_far, %there : i64
-        scf.yield %later : i64
+      %next = llvm.load %p : !llvm.ptr -> i64
+      // A port that waits asks again: the word's last line is the one it had.
+      %same = arith.cmpi eq, %behind, %next : i64
+      %when = scf.if %same -> (i64) {{
+        %known = llvm.load %p_ready : !llvm.ptr -> i64
+        scf.yield %known : i64
+      }} else {{
+        %lo = arith.index_cast %first : i64 to index
+        %hi = arith.index_cast %behind : i64 to index
+        %st = arith.index_cast %one : i64 to index
+        %none = arith.constant 0 : i64
+        %all = scf.for %k = %lo to %hi step %st iter_args(%so_far = %none) -> (i64) {{
+          %line = arith.index_cast %k : index to i64
+          %there = func.call @allo_touch_line(%ctx, %p, %route, %ways, %line, %now, %write)
+            : (!llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i1) -> i64
+          %later = arith.maxui %so_far, %there : i64
+          scf.yield %later : i64
+        }}
+        llvm.store %all, %p_ready : i64, !llvm.ptr
+        scf.yield %all : i64
       }}
-      llvm.store %all, %p_ready : i64, !llvm.ptr
-      scf.yield %all : i64
+      scf.yield %when : i64
     }}
-    scf.yield %when : i64
+    scf.yield %answer : i64
   }} else {{
     scf.yield %now : i64
   }}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from allo.dialects.diagnostics import SimulationError, SourcePlace
 
 from ..boundary.storage import from_banks, int_to_words, to_banks, word_bits, words_to_int
 from ..boundary.traffic import (
+    DRAM,
     TICKS,
     ChannelStatistics,
     Outside,
@@ -23,7 +25,15 @@ from ..boundary.traffic import (
     lines_ahead,
 )
 from ..driver import transaction as driver
-from ..driver.channels import BUSY, DEPTH, LINES, initial_channel, random_state
+from ..driver.channels import (
+    BUSY,
+    DEPTH,
+    DRAM_PORT,
+    DRAM_TOUCH,
+    LINES,
+    initial_channel,
+    random_state,
+)
 from ..driver.context import Context
 from ..driver.memory_ports import write_ports
 from ..driver.stream_ports import LAST
@@ -32,6 +42,9 @@ from .interface import RunOptions, SimResult
 from .native import NativeModule
 from .progress import FIRST_SLICE, LARGEST_SLICE, Progress, Watch, patience_of
 from .registers import running, standing
+
+if TYPE_CHECKING:
+    from ..dram.ports import DramPorts, Region
 
 CHUNK_SECONDS = 0.2
 # Cycles in which an error looks at what runs.
@@ -94,6 +107,7 @@ class DrivenModel:
         self._open = True
         self._stale = True
         self._failure: SimulationError | None = None
+        self._dram: DramPorts | None = None
         self._patience = patience_of(design, outside)
         stalls = any(stream.stall for stream in outside.streams.values())
         self._steady = not outside.channels and not stalls
@@ -190,17 +204,27 @@ class DrivenModel:
         channels = self._outside.channels
         for name, channel in channels.items():
             self._context.field(f"channel {name}")[:] = initial_channel(channel, options.stall_seed)
-        users = {
-            port.prefix: self._outside.route(array.name, port.bank)
-            for array in self._design.arrays
-            for port in array.ports
-            if array.name in self._outside.memory
-        }
-        users |= {name: s.channels for name, s in self._outside.streams.items() if s.channels}
-        for name, route in users.items():
+        self._dram = None
+        if not channels:
+            return
+        from ..dram.ports import DramPorts, regions
+
+        if any(channel.timing == DRAM for channel in channels.values()):
+            self._dram = DramPorts(channels)
+        words = {s.name: self._context[f"count {s.name}"] for s in self._design.streams}
+        for region, names in regions(self._design, self._outside, words):
+            self._open_ports(region, names)
+
+    def _open_ports(self, region: Region, names: Sequence[str]) -> None:
+        """Idle ports on a region."""
+        route, dram = region.channels, self._dram if region.channels[0].timing == DRAM else None
+        base = dram.place(region) if dram else 0
+        for name in names:
             state = self._context.field(f"port {name}")
             state[:] = 0
             state[DEPTH] = lines_ahead(route)
+            if dram:
+                state[DRAM_PORT], state[DRAM_TOUCH] = dram.port(region, base), dram.touch
             offsets = [self._context.offset(f"channel {channel.name}") for channel in route]
             self._context.field(f"route {name}")[:] = offsets
 
@@ -208,6 +232,9 @@ class DrivenModel:
         cycles = max(1, self._context["cycle"])
         channels = {}
         for name, channel in self._outside.channels.items():
+            if self._dram and channel.timing == DRAM:
+                channels[name] = self._dram.statistics(name, cycles)
+                continue
             state = self._context.field(f"channel {name}")
             moved = int(state[LINES]) * channel.line_bytes
             channels[name] = ChannelStatistics(moved, int(state[BUSY]) / (TICKS * cycles))

@@ -17,7 +17,7 @@ import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
 
-from ..boundary.traffic import TICKS, Outside
+from ..boundary.traffic import DRAM, TICKS, Outside
 
 FIRST_SLICE = 4096
 LARGEST_SLICE = 32_768
@@ -58,6 +58,10 @@ def patience_of(design: HardwareDesign, outside: Outside) -> int:
         + (ports * ahead + 1) * (-(-c.line_ticks // TICKS) + (c.stall_cycles if c.stall else 0))
         for c in channels
     ]
+    if dram := [c for c in channels if c.timing == DRAM]:
+        from ..dram.ports import longest_wait
+
+        waits.append(longest_wait(dram, ports * ahead + 1))
     chances = [s.stall for s in outside.streams.values() if s.stall]
     waits += [math.ceil(math.log(UNLIKELY) / math.log(stall)) for stall in chances]
     return SETTLING + (MARGIN + max(waits) if waits else 0)

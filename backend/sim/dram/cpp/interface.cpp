@@ -1,7 +1,9 @@
-// The channel model for Python.
-#include "dram.hpp"
+// The channel model for Python, and for the driver of a design.
+#include "port.hpp"
 
 using allo::Channel;
+using allo::Clocked;
+using allo::Port;
 
 extern "C" {
 void* allo_dram_new(const uint64_t* timing, const uint8_t* map, uint64_t bits) {
@@ -30,5 +32,27 @@ void allo_dram_replay(void* channel, const uint64_t* address, const uint64_t* ti
         tickets[k] = c.submit(now, address[k], bytes, write[k] != 0);
     }
     for (uint64_t k = count > outstanding ? count - outstanding : 0; k < count; ++k) ends[k] = c.finish(tickets[k]);
+}
+
+void* allo_dram_clocked(const uint64_t* timing, const uint8_t* map, uint64_t bits, uint64_t memory, uint64_t design) {
+    const auto& times = *reinterpret_cast<const allo::Timing*>(timing);
+    return new Clocked{Channel(times, std::vector<uint8_t>(map, map + bits)), memory, design};
+}
+void allo_dram_clocked_delete(void* channel) { delete static_cast<Clocked*>(channel); }
+// What the channel did by a tick; `into[10]` is the lines that were asked for.
+void allo_dram_ran(void* channel, uint64_t tick, uint64_t* into) {
+    auto& c = *static_cast<Clocked*>(channel);
+    c.channel.advance(c.cycle(tick));
+    *reinterpret_cast<allo::Counts*>(into) = c.channel.counts;
+    into[10] = c.lines;
+}
+void* allo_dram_port(void* const* route, uint64_t ways, const uint64_t* place) {
+    std::vector<Clocked*> channels;
+    for (uint64_t k = 0; k < ways; ++k) channels.push_back(static_cast<Clocked*>(route[k]));
+    return new Port(std::move(channels), *reinterpret_cast<const Port::Place*>(place));
+}
+void allo_dram_port_delete(void* port) { delete static_cast<Port*>(port); }
+uint64_t allo_dram_touch(void* port, uint64_t first, uint64_t last, uint64_t now, uint64_t write) {
+    return static_cast<Port*>(port)->touch(first, last, now, write != 0);
 }
 }

@@ -1,0 +1,99 @@
+// A port of a design on channels: lines that are asked for, fetched ahead and written behind. Times are
+// ticks of the design (1/256 of its cycle).
+#pragma once
+
+#include "dram.hpp"
+
+namespace allo {
+
+// A channel and the ratio of its clock to ticks.
+struct Clocked {
+    Channel channel;
+    uint64_t memory, design, lines = 0;
+
+    uint64_t cycle(uint64_t tick) const { return scaled(tick, memory, design); }
+    uint64_t tick(uint64_t cycle) const { return scaled(cycle, design, memory); }
+
+private:
+    static uint64_t scaled(uint64_t time, uint64_t by, uint64_t over) {
+        return uint64_t(((unsigned __int128)time * by + over - 1) / over);
+    }
+};
+
+class Port {
+public:
+    struct Place { uint64_t base, lines, line_bytes, depth, polls; };
+
+    Port(std::vector<Clocked*> route, const Place& place) : route_(std::move(route)), place_(place) {}
+
+    // When all lines of a word are there, or may be written; beyond any patience while that is open.
+    uint64_t touch(uint64_t first, uint64_t last, uint64_t now, bool write) {
+        for (Clocked* each : route_) each->channel.advance(each->cycle(now));
+        Lane& lane = lanes_[write];
+        if (lane.next != last + 1) {
+            // A word may begin in the last line of the one before.
+            bool shares = first + 1 == lane.next && !lane.word.empty();
+            lane.word.erase(lane.word.begin(), lane.word.end() - shares);
+            for (uint64_t line = first; line <= last; ++line) {
+                if (line + 1 == lane.next) continue;
+                lane.word.push_back(write ? put(line, now) : get(line, now));
+                lane.next = line + 1;
+            }
+        }
+        uint64_t there = 0;
+        for (const Asked& each : lane.word) there = std::max(there, when(each, now));
+        return there;
+    }
+
+private:
+    static constexpr uint64_t LATER = uint64_t(1) << 40;
+    struct Asked { Clocked* at = nullptr; uint64_t ticket = 0; };
+    // `queue`: lines fetched ahead, from `next` on, or written and perhaps not there yet.
+    struct Lane { uint64_t next = 0, window = 0; std::vector<Asked> word; std::deque<Asked> queue; };
+
+    // Twice as many lines are fetched ahead with each line in sequence, up to the depth.
+    Asked get(uint64_t line, uint64_t now) {
+        Lane& lane = lanes_[0];
+        auto& ahead = lane.queue;
+        bool fetched = line >= lane.next && line - lane.next < ahead.size();
+        if (line == lane.next) lane.window = std::min(std::max<uint64_t>(1, 2 * lane.window), place_.depth);
+        else if (!fetched) lane.window = 0;
+        if (fetched) ahead.erase(ahead.begin(), ahead.begin() + std::ptrdiff_t(line - lane.next));
+        else ahead.assign(1, submit(line, now, false));
+        Asked asked = ahead.front();
+        ahead.pop_front();
+        while (ahead.size() < lane.window && line + 1 + ahead.size() < place_.lines)
+            ahead.push_back(submit(line + 1 + ahead.size(), now, false));
+        return asked;
+    }
+
+    // A writer waits only when it is `depth` lines ahead.
+    Asked put(uint64_t line, uint64_t now) {
+        auto& behind = lanes_[1].queue;
+        behind.push_back(submit(line, now, true));
+        if (behind.size() <= place_.depth) return {};
+        Asked oldest = behind.front();
+        behind.pop_front();
+        return oldest;
+    }
+
+    Asked submit(uint64_t line, uint64_t now, bool write) {
+        Clocked* at = route_[line % route_.size()];
+        uint64_t address = place_.base + line / route_.size() * place_.line_bytes;
+        ++at->lines;
+        return {at, at->channel.submit(at->cycle(now), address, place_.line_bytes, write)};
+    }
+
+    uint64_t when(const Asked& asked, uint64_t now) const {
+        if (!asked.at) return 0;
+        auto& channel = asked.at->channel;
+        uint64_t end = place_.polls ? channel.when(asked.ticket) : channel.finish(asked.ticket);
+        return end == Channel::NEVER ? now + LATER : asked.at->tick(end);
+    }
+
+    std::vector<Clocked*> route_;
+    Place place_;
+    Lane lanes_[2];
+};
+
+}  // namespace allo

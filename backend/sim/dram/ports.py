@@ -1,0 +1,148 @@
+"""The channels of dynamic memory around a design, and the design's ports on them, in one run."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from allo.backend.rtl.design import HardwareDesign
+
+from ..boundary.traffic import (
+    DRAM,
+    TICKS,
+    ChannelStatistics,
+    MemoryChannel,
+    Outside,
+    device_of,
+    lines_ahead,
+)
+from .channel import Counts, dram_library
+
+PAGE = 4096
+KHZ = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What lies on some channels in turn: the bank of an array, or a stream.
+
+    Attributes:
+        bits: its size.
+        polls: its port asks again in each cycle; another's request is decided when it comes.
+    """
+
+    channels: tuple[MemoryChannel, ...]
+    bits: int
+    polls: bool
+
+
+def regions(
+    design: HardwareDesign, outside: Outside, words: Mapping[str, int]
+) -> Iterator[tuple[Region, list[str]]]:
+    """What lies in external memory, each with its ports; ``words``: how many each stream has."""
+    for array in design.arrays:
+        bits = array.layout.bank_depth * array.width
+        for bank in dict.fromkeys(port.bank for port in array.ports):
+            ports = [port for port in array.ports if port.bank == bank]
+            if route := outside.route(array.name, bank):
+                polls = all(port.waits for port in ports)
+                yield Region(route, bits, polls), [port.prefix for port in ports]
+    for stream in design.streams:
+        model = outside.streams.get(stream.name)
+        if model and model.channels:
+            bits = words[stream.name] * stream.width
+            yield Region(model.channels, bits, polls=True), [stream.name]
+
+
+class DramPorts:
+    """Idle channels; regions are placed on them one after the other, at pages."""
+
+    def __init__(self, channels: Mapping[str, MemoryChannel]) -> None:
+        self._library = dram_library()
+        self._about = {n: each for n, each in channels.items() if each.timing == DRAM}
+        self._channels = {name: self._new(each) for name, each in self._about.items()}
+        self._free = dict.fromkeys(self._about, 0)
+        self._ports: list[int] = []
+
+    def __del__(self) -> None:
+        for port in getattr(self, "_ports", ()):
+            self._library.allo_dram_port_delete(port)
+        for channel in getattr(self, "_channels", {}).values():
+            self._library.allo_dram_clocked_delete(channel)
+
+    def _new(self, channel: MemoryChannel) -> int:
+        device = device_of(channel)
+        words, bits = np.array(device.words(), dtype=np.uint64), device.address_bits()
+        design = round((channel.clock_mhz or 0) * KHZ) * TICKS
+        made: int = self._library.allo_dram_clocked(
+            words.ctypes.data, bits, len(bits), round(device.mhz * KHZ), design
+        )
+        return made
+
+    @property
+    def touch(self) -> int:
+        """The address of the function that ports are touched with."""
+        return ctypes.cast(self._library.allo_dram_touch, ctypes.c_void_p).value or 0
+
+    def place(self, region: Region) -> int:
+        """The address of a region: the same on each of its channels."""
+        names, line = [channel.name for channel in region.channels], self._line(region)
+        base = max(self._free[name] for name in names)
+        size = -(-self._lines(region) // len(names)) * line
+        self._free |= dict.fromkeys(names, base + -(-size // PAGE) * PAGE)
+        return base
+
+    def port(self, region: Region, base: int) -> int:
+        """A port that serves a region; its address."""
+        route = [self._channels[channel.name] for channel in region.channels]
+        about = [base, self._lines(region), self._line(region), lines_ahead(region.channels)]
+        place = np.array([*about, region.polls], dtype=np.uint64)
+        pointers = (ctypes.c_void_p * len(route))(*route)
+        made: int = self._library.allo_dram_port(pointers, len(route), place.ctypes.data)
+        self._ports.append(made)
+        return made
+
+    def statistics(self, name: str, cycles: int) -> ChannelStatistics:
+        """What a channel did in a run of so many cycles."""
+        about = self._about[name]
+        device = device_of(about)
+        words = np.zeros(11, dtype=np.uint64)
+        self._library.allo_dram_ran(self._channels[name], cycles * TICKS, words.ctypes.data)
+        *counted, lines = words.tolist()
+        counts = Counts(*counted)
+        seconds = cycles / ((about.clock_mhz or 1) * 1e6)
+        return ChannelStatistics(
+            lines * about.line_bytes,
+            counts.bursts * device.bl_ck / (seconds * device.mhz * 1e6),
+            DRAM,
+            counts.hits,
+            counts.misses,
+            counts.conflicts,
+            counts.refreshes,
+            counts.turnarounds,
+            counts.latency / max(1, counts.reads) * 1e3 / device.mhz,
+            counts.longest * 1e3 / device.mhz,
+        )
+
+    @staticmethod
+    def _line(region: Region) -> int:
+        return region.channels[0].line_bytes
+
+    @classmethod
+    def _lines(cls, region: Region) -> int:
+        return -(-region.bits // (8 * cls._line(region)))
+
+
+def longest_wait(channels: Sequence[MemoryChannel], requests: int) -> int:
+    """Cycles for which dynamic memory may keep a design waiting that has so many lines under way."""
+    found = [0]
+    for channel in channels:
+        device = device_of(channel)
+        bursts = requests * (channel.line_bytes // device.burst_bytes + 1)
+        row = device.ras + device.rp + device.wr + (device.cl_ck + device.bl_ck) * 1e3 / device.mhz
+        time = device.front_ns + 2 * device.rfc + (bursts + 1) * row
+        found.append(round(time * (1 + device.rfc / device.refi) * (channel.clock_mhz or 1) / 1e3))
+    return max(found)
