@@ -321,7 +321,7 @@ class ProtocolError(SimulationError):
 
 
 class PortError(AlloError):
-    """A serial port that cannot be used, or a board behind it that holds another design."""
+    """A serial port that cannot be used, or whose board holds another design or never ends."""
 
 
 class LineError(PortError):

@@ -7,8 +7,7 @@ import pytest
 
 import allo
 from allo.boards import connect, simulate
-from allo.dialects.diagnostics import LineError, PortError
-from allo.errors import BoundaryError
+from allo.errors import BoundaryError, LineError, PortError
 from allo.ir.types import int8, int16, int32
 
 
@@ -129,3 +128,21 @@ def test_a_pulled_cable_is_named():
         port.pull()
         with pytest.raises(LineError, match="nothing was started"):
             device(A, B)
+
+
+def collatz(n: int32) -> int32:
+    steps: int32 = 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+def test_a_run_without_an_end_is_given_up():
+    mod, cpu = hardware(collatz)
+    with simulate(mod) as port, connect(port, mod, timeout=0.3) as device:
+        assert device(27) == cpu(27) == 111
+        with pytest.raises(PortError, match=r"The run on the board has not ended after 0\.3 s"):
+            device(0)
+        device.reset()
+        assert device(7) == 16

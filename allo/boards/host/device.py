@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from types import TracebackType
 from typing import Any
 
@@ -23,17 +24,25 @@ _CHUNK = 1024
 _BAUD = 1_000_000
 
 
-def connect(port: str, mod: RTLModule, *, baud: int = _BAUD, patience: float = 0.2) -> Device:
+def connect(
+    port: str,
+    mod: RTLModule,
+    *,
+    baud: int = _BAUD,
+    patience: float = 0.2,
+    timeout: float = 600.0,
+) -> Device:
     """The design ``mod`` on the board at a serial port; its core is then in its first state.
 
     Args:
         patience: seconds that a reply may take beside its time on the line.
+        timeout: seconds that a run may take.
 
     Raises:
         PortError: no such port, not allowed, in use; or the board holds another design.
         LineError: nobody answers.
     """
-    return Device(Link(port, baud, patience), mod)
+    return Device(Link(port, baud, patience), mod, timeout)
 
 
 class Device:
@@ -43,8 +52,8 @@ class Device:
         cycles: of the last run, from start to done; None before one.
     """
 
-    def __init__(self, link: Link, mod: RTLModule) -> None:
-        self._link, self._mod = link, mod
+    def __init__(self, link: Link, mod: RTLModule, timeout: float) -> None:
+        self._link, self._mod, self._timeout = link, mod, timeout
         self._banks = banks_of(mod.design)
         self.cycles: int | None = None
         self._session = self._run = 0
@@ -84,6 +93,7 @@ class Device:
         Raises:
             BoundaryError: an argument of the wrong count, kind, shape or layout.
             LineError: the line was lost; the message says whether a run was started.
+            PortError: the run has not ended in time.
         """
         signature = self._mod.signature
         call = signature.bind(arrange(signature, args, named, "A call of a Device"))
@@ -132,6 +142,7 @@ class Device:
 
     def _asked(self, command: int, place: tuple[int, int, int], data: bytes = b"") -> bytes:
         """The data of a reply; a run that goes on is asked for again."""
+        until = time.monotonic() + self._timeout
         while True:
             status, _, *rest = self._link.ask(self._session, command, place, data)
             if status == OK:
@@ -140,6 +151,11 @@ class Device:
                 raise LineError("the board was reset, or another program greeted it")
             if status != BUSY:
                 raise LineError(f"the board answered with status {status}")
+            if time.monotonic() > until:
+                raise PortError(
+                    f"The run on the board has not ended after {self._timeout:g} s.",
+                    help="call reset() of the device, or give connect a longer timeout=.",
+                )
 
     def _send(self, arrays: dict[str, np.ndarray], scalars: dict[str, int]) -> None:
         banks = [bank for bank in self._banks if bank.written]
