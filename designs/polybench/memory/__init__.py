@@ -12,7 +12,7 @@ from allo.customize import Schedule
 
 from .shape import Shape
 
-NAMES = ("gesummv", "mvt", "atax", "bicg")
+NAMES = ("gesummv", "mvt", "atax", "bicg", "gemm")
 
 
 class Design(Protocol):
