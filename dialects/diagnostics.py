@@ -257,6 +257,10 @@ class BoardError(BuildError, ValueError):
     """A board that is not known, lacks what a design needs, or whose record breaks a rule."""
 
 
+class TimingError(BuildError):
+    """A routed design does not reach the clock it was asked for; its slowest path is in the notes."""
+
+
 class UnsupportedOpError(BuildError):
     """A back end does not support an operation of the module."""
 

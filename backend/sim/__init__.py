@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any
 
+from allo.backend.devices import family
 from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.core.parse import parse_module
-from allo.dialects.diagnostics import OptionError
+from allo.dialects.diagnostics import BoardError, OptionError
+from allo.dialects.options.kinds import from_above
 from allo.dialects.text.near import did_you_mean
 from allo.target import BuildRequest, find_target
 
@@ -54,6 +56,7 @@ def build(request: BuildRequest) -> RTLModule:
     simulation = {name: options.pop(name) for name in _SIMULATION_OPTIONS}
     frequency = options.pop("frequency")
     options["clock_mhz"] = frequency or options["clock_mhz"]
+    options |= _of_board(simulation["board"], {**(request.configs or {}), **request.options})
     if options["interface"] is None:
         options["external"] = (*options["external"], *(simulation["memory"] or ()))
     options["target"] = request.target
@@ -67,6 +70,30 @@ def build(request: BuildRequest) -> RTLModule:
     if request.project is not None:
         module.write_project(request.project)
     return module
+
+
+def _of_board(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a board says of a build: its device family, and a usual clock where none is asked for.
+
+    Raises:
+        BoardError: another family is asked for.
+    """
+    if name is None:
+        return {}
+    board = from_above("allo.boards:board")(name)
+    asked = given.get("device", board.family)
+    if asked != board.family:
+        raise BoardError(
+            f"The board {name!r} has a device of the family {board.family!r}, and device={asked!r} is "
+            "another.",
+            help="leave out device=, or name another board.",
+        )
+    clock = (
+        {}
+        if {"clock_mhz", "frequency"} & set(given)
+        else {"clock_mhz": family(board.family).usual_mhz}
+    )
+    return {"device": board.family, **clock}
 
 
 def _simulator(request: BuildRequest) -> Any:

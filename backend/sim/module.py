@@ -19,13 +19,15 @@ from allo.dialects.boundary.stream_arrays import with_stream_arrays
 from allo.dialects.copying import BuiltOnce
 from allo.dialects.diagnostics import (
     AlloError,
+    BoardError,
     BoundsError,
     BuildError,
     DeadlockError,
     DependenceError,
 )
 from allo.dialects.options import read_call, read_options, refuse_keywords
-from allo.dialects.options.groups import RTL_CALL, SYNTHESIS
+from allo.dialects.options.groups import BITSTREAM, RTL_CALL, SYNTHESIS
+from allo.dialects.options.kinds import from_above
 from allo.dialects.reports.figures import DesignReport
 
 from .boundary.project import write_project
@@ -58,6 +60,7 @@ class SimulationOptions:
             design does not depend on them; None for zeros.
         stalls: probability with which each channel of each bus stalls in a cycle, of a design with
             interfaces.
+        board: the board that :meth:`RTLModule.bitstream` is for.
     """
 
     simulator: str = "verilator"
@@ -67,6 +70,7 @@ class SimulationOptions:
     timeout: float = 1800.0
     randomize: int | None = None
     stalls: float = 0.0
+    board: str | None = None
 
     def __post_init__(self) -> None:
         given = {option.name: getattr(self, option.name) for option in fields(self)}
@@ -381,6 +385,53 @@ class RTLModule(BuiltOnce):
             router=chosen["router"],
             timeout=chosen["timeout"],
         )
+
+    def bitstream(
+        self,
+        path: str | Path,
+        *,
+        clock_mhz: float | None = None,
+        seed: int | None = None,
+        seeds: int = 1,
+        timeout: float = 1800.0,
+        progress: Callable[[str], None] | None = None,
+        **unknown: Any,
+    ) -> Any:
+        """Write the bitstream of the design in its shell, for the board of the build.
+
+        What the tools answer is kept in the cache, and the same design gives the same bits.
+
+        Example::
+
+            mod = s.build(target="verilog", board="ulx3s-85f")
+            made = mod.bitstream("gemm.bit")
+            made.clock_mhz, made.fmax_mhz, made.cells
+
+        Args:
+            path: the file to write.
+            clock_mhz: the clock on the board; None for the fastest that the routed design reaches.
+            seed: of nextpnr's random numbers.
+            seeds: how many seeds are tried at once; the fastest is taken.
+            timeout: seconds that one run of a tool may take.
+            progress: called with a text at each step, which may take minutes.
+
+        Raises:
+            OptionError: an option that is unknown, or whose value is not accepted.
+            BoardError: the build names no board, its tools are not open, or it lacks a pin or the clock.
+            CapacityError: the design does not fit; TimingError: the clock asked for is not reached.
+            ToolMissingError, ToolFailedError: one of the tools.
+        """
+        given = {"clock_mhz": clock_mhz, "seed": seed, "seeds": seeds, "timeout": timeout}
+        refuse_keywords("bitstream", unknown, [*given, "progress"])
+        chosen = read_call(BITSTREAM, given, "bitstream")
+        if self.options.board is None:
+            raise BoardError(
+                f"{self.top_func_name} was built for no board, so its bitstream has no pins.",
+                help='name one: s.build(target="verilog", board="ulx3s-85f"); `allo boards` lists them.',
+            )
+        board = from_above("allo.boards:board")(self.options.board)
+        make = from_above("allo.boards.flow:bitstream")
+        return make(self, path, board, progress=progress, **chosen)
 
     def _model(self, simulator: str, wave: str) -> SimModel:
         key = (simulator, wave)

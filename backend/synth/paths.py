@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +21,7 @@ class Places:
     ) -> None:
         self._cell = re.compile(f"_({'|'.join(kinds)})")
         self._lines = verilog.splitlines()
-        head = itertools.takewhile(lambda line: line.startswith("//"), self._lines)
+        head = (line for line in self._lines if line.startswith("//"))
         self._files = {f[1]: f[2] for f in map(_FILE.fullmatch, head) if f is not None}
         nets = netlist["modules"][top]["netnames"]
         self._sources = {

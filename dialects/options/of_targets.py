@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..diagnostics import SURPRISES, InvalidModeError, UnsupportedTargetError
+from ..diagnostics import SURPRISES, BoardError, InvalidModeError, UnsupportedTargetError
 from .common import CYCLES, MEGAHERTZ, ONE_CHANNEL, PROBABILITY, SECONDS, SEED, SIMULATORS
 from .groups import BUILD, CPU, FLUSHING_HLS, HLS, RTL, SIMULATED, XLS
 from .kinds import (
@@ -211,6 +211,14 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         PROBABILITY,
         0.0,
         "It is the probability with which each channel of each bus stalls in a cycle.",
+    ),
+    _sim(
+        "board",
+        Listed("allo.boards:boards"),
+        None,
+        "It is the board that bitstreams are for, whose family is the device.",
+        none=True,
+        error=BoardError,
     ),
     _sim(
         "simulator",

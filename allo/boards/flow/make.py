@@ -1,0 +1,252 @@
+"""``mod.bitstream(path)``: the clock chosen, the design in its shell, the bitstream written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Protocol
+
+from allo.backend.synth import Routing
+from allo.dialects.caches.files import publish
+from allo.dialects.diagnostics import BuildError, TimingError
+from allo.dialects.options.kinds import from_above
+
+from ..record import Board
+from . import clock
+from .constraints import Port, constraints
+from .fit import check_fit
+from .tools import Design, Flow, Progress
+
+BAUD = 1_000_000
+"""Bits a second of the serial port, which the chips of all boards here can do."""
+_SHARE = 0.97
+"""Of the clock that was reached, the largest part that is chosen: a device is no better than its model."""
+_TRIES = 4
+
+
+class Shell(Protocol):
+    """A design with its shell: what :func:`allo.boards.shell.shell_of` gives."""
+
+    @property
+    def top(self) -> str:
+        """The top module."""
+        ...
+
+    @property
+    def verilog(self) -> str:
+        """Every module but ``allo_clock``."""
+        ...
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """The ports of the top module."""
+        ...
+
+    @property
+    def digest(self) -> bytes:
+        """What the bitstream is recognised by."""
+        ...
+
+
+ShellOf = Callable[[Any, Board, float, int], Shell]
+
+
+@dataclass(frozen=True, slots=True)
+class Bitstream:
+    """A bitstream that was written.
+
+    Attributes:
+        path: where it lies.
+        board: the board it is for.
+        clock_mhz: the clock of the design on the board.
+        fmax_mhz: the clock that the routed design can have.
+        cells: what it takes, shell included, and what the board has, by resource.
+        seconds: how long this took.
+        digest: what the host recognises the design by.
+        routing: the critical path in lines of Python, and the units in use.
+    """
+
+    path: Path
+    board: str
+    clock_mhz: float
+    fmax_mhz: float
+    cells: dict[str, tuple[int, int]]
+    seconds: float
+    digest: bytes
+    routing: Routing
+
+    def table(self) -> str:
+        """The figures as text."""
+        used = "   ".join(f"{n.upper()} {a:,} of {b:,}" for n, (a, b) in self.cells.items() if b)
+        return (
+            f"{self.path}: {self.board} at {self.clock_mhz:.6g} MHz, "
+            f"routed for {self.fmax_mhz:.1f} MHz\n  {used}\n"
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A design at one clock, placed and routed."""
+
+    design: Design
+    shell: Shell
+    lut: int
+    seed: int | None
+    routing: Routing
+    used: dict[str, int]
+
+    @property
+    def meets(self) -> bool:
+        return self.routing.fmax_mhz >= self.design.clock_mhz
+
+
+class _Maker:
+    """The attempts for one module and one board."""
+
+    def __init__(
+        self,
+        module: Any,
+        board: Board,
+        flow: Flow,
+        seeds: tuple[int | None, ...],
+        shell_of: ShellOf,
+    ) -> None:
+        self._module, self._board, self._flow = module, board, flow
+        self._seeds, self._shell_of = seeds, shell_of
+
+    def attempt(self, setting: clock.Setting) -> _Attempt:
+        """The best of the seeds at one clock."""
+        shell = self._shell_of(self._module, self._board, setting.mhz, BAUD)
+        text = f"{shell.verilog}\n{clock.verilog(self._board, setting)}"
+        pins = constraints(self._board, shell.ports, self._flow.bitstream)
+        design = Design(text, shell.top, pins, setting.mhz)
+        _, used = self._flow.count(design)
+        check_fit(self._board, used, self._module.report)
+        lut = used["lut"]
+        with ThreadPoolExecutor(min(len(self._seeds), os.cpu_count() or 1)) as pool:
+            routed = list(pool.map(lambda seed: self._flow.route(design, lut, seed), self._seeds))
+        best = max(range(len(routed)), key=lambda k: (routed[k].fmax_mhz, -k))
+        return _Attempt(design, shell, lut, self._seeds[best], routed[best], used)
+
+    def chosen(self) -> _Attempt:
+        """The fastest clock that the routed design reaches with a reserve.
+
+        Where nextpnr does not time all paths, it is no faster than operators were pipelined for.
+        """
+        built = float(self._module.report.clock_mhz)
+        limit, best = built, None
+        for _ in range(_TRIES):
+            setting = clock.at_most(self._board, limit) or clock.settings(self._board)[0]
+            if best is not None and setting.mhz <= best.design.clock_mhz:
+                break
+            tried = self.attempt(setting)
+            reached = tried.routing.fmax_mhz * _SHARE
+            faster = clock.at_most(
+                self._board, reached if self._flow.times_all else min(reached, built)
+            )
+            if tried.meets:
+                best = tried
+                if faster is None or faster.mhz <= setting.mhz:
+                    break
+                limit = faster.mhz
+            elif faster is None or setting == clock.settings(self._board)[0]:
+                raise _too_slow(tried, self._board)
+            else:
+                limit = min(faster.mhz, setting.mhz * _SHARE)
+        if best is None:
+            raise _too_slow(tried, self._board)
+        return best
+
+
+def bitstream(
+    module: Any,
+    path: str | Path,
+    board: Board,
+    *,
+    clock_mhz: float | None = None,
+    seed: int | None = None,
+    seeds: int = 1,
+    timeout: float = 1800.0,
+    shell_of: ShellOf | None = None,
+    progress: Progress | None = None,
+) -> Bitstream:
+    """Write the bitstream of a design for a board.
+
+    Args:
+        module: what ``s.build(target="verilog", board=…)`` gave.
+        path: the file to write.
+        board: the board.
+        clock_mhz: the clock of the design; None chooses the fastest that is reached with a reserve.
+        seed: of nextpnr's random numbers; None for its own.
+        seeds: how many seeds are tried, the first and those after it; the fastest is taken.
+        timeout: seconds that each run of a tool may take.
+        shell_of: what puts a design into its shell; None for Allo's own.
+        progress: called with each step that begins.
+
+    Raises:
+        BoardError: the board has no open tools, lacks a pin, or cannot make the clock.
+        CapacityError: the design does not fit.
+        TimingError: the clock that was asked for is not reached.
+        ToolMissingError, ToolFailedError: one of the tools.
+    """
+    start = perf_counter()
+    target = Path(path)
+    setting = None if clock_mhz is None else clock.asked(board, clock_mhz)
+    flow = Flow(board, timeout, progress)
+    first = 1 if seed is None else seed
+    tried = (seed,) if seeds == 1 else tuple(range(first, first + seeds))
+    maker = _Maker(module, board, flow, tried, shell_of or _own_shell())
+    made = maker.chosen() if setting is None else maker.attempt(setting)
+    if not made.meets:
+        raise _too_slow(made, board)
+    _write(target, flow.packed(made.design, made.lut, made.seed))
+    return Bitstream(
+        path=target,
+        board=board.name,
+        clock_mhz=made.design.clock_mhz,
+        fmax_mhz=made.routing.fmax_mhz,
+        cells={name: (made.used[name], have) for name, have in board.resources.items()},
+        seconds=round(perf_counter() - start, 1),
+        digest=made.shell.digest,
+        routing=made.routing,
+    )
+
+
+def _own_shell() -> ShellOf:
+    shell_of: ShellOf = from_above("allo.boards.shell:shell_of")
+    return shell_of
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        publish(path, data)
+    except OSError as error:
+        raise BuildError(
+            f"The bitstream cannot be written to {path}: {error.strerror or error}.",
+            help="name a file in a folder that you may write to.",
+        ) from error
+
+
+def _too_slow(made: _Attempt, board: Board) -> TimingError:
+    """What is said of a clock that is not reached, with the slowest path in lines of Python."""
+    routing = made.routing
+    slower = clock.at_most(board, routing.fmax_mhz * _SHARE)
+    take = f"ask for clock_mhz={slower.mhz:.6g}, " if slower is not None else ""
+    error = TimingError(
+        f"The routed design reaches {routing.fmax_mhz:.1f} MHz on {board.title}, and "
+        f"{made.design.clock_mhz:.6g} MHz is asked for.",
+        help=f"{take}try more seeds (seeds=4), or build it for a faster clock (build's clock_mhz).",
+    )
+    error.add_note("The slowest path, from register to register:")
+    for step in routing.critical_path:
+        name = f"  {step.signal}" if step.signal else ""
+        place = f"  ({step.place})" if step.place else ""
+        error.add_note(f"  {step.delay_ns:6.2f} ns  {step.kind:9}{name}{place}")
+    return error
