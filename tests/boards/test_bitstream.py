@@ -1,0 +1,150 @@
+"""Bitstreams of a real board by the real tools, and what is said where one cannot be made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import allo
+from allo import boards
+from allo.backend.synth.tools import Tool
+from allo.boards.flow import bitstream
+from allo.boards.flow.fit import check_fit
+from allo.boards.flow.tools import Flow
+from allo.cli import main
+from allo.errors import AlloWarning, BoardError, CapacityError, TimingError
+from allo.ir.types import int32
+
+BOARD = "icebreaker"
+
+
+def mixed(A: int32[8]) -> int32:
+    mix: int32 = 1
+    for i in range(8):
+        x: int32 = (mix + 3) ^ mix
+        y: int32 = (x + mix) ^ x
+        mix = ((y + x) ^ y) + A[i]
+    return mix
+
+
+@pytest.fixture(scope="module")
+def slow():
+    """A design whose sums are one long path: it is pipelined for 4 MHz."""
+    return allo.customize(mixed).build(target="verilog", board=BOARD, clock_mhz=4)
+
+
+def test_a_clock_that_is_not_reached_shows_the_path_in_python(slow, tmp_path: Path) -> None:
+    with pytest.raises(TimingError) as caught:
+        slow.bitstream(tmp_path / "x.bin", clock_mhz=48)
+    error = caught.value
+    assert "MHz on 1BitSquared iCEBreaker, and 48 MHz is asked for." in str(error)
+    assert "try more seeds (seeds=4), or build it for a faster clock" in str(error)
+    steps = [line for line in error.__notes__ if "test_bitstream.py:" in line]
+    assert steps and all(" ns  " in line for line in steps)
+    assert not (tmp_path / "x.bin").exists()
+
+
+def test_a_bitstream_is_made_once_and_read_by_icestorm(tmp_path: Path) -> None:
+    def add(A: int32[8], B: int32[8]) -> int32[8]:
+        C: int32[8] = 0
+        for i in range(8):
+            C[i] = A[i] + B[i]
+        return C
+
+    mod = allo.customize(add).build(target="verilog", board=BOARD)
+    made = mod.bitstream(tmp_path / "x.bin", clock_mhz=12)
+    assert made.board == BOARD and made.clock_mhz == 12 and made.fmax_mhz > 12
+    assert 300 < made.cells["lut"][0] < made.cells["lut"][1] == 5280 and made.cells["bram"][0] > 0
+    assert "icebreaker at 12 MHz" in str(made) and len(made.digest) == 8
+    steps = []
+    again = mod.bitstream(tmp_path / "y.bin", clock_mhz=12, progress=steps.append)
+    assert steps == [] and again.digest == made.digest
+    assert (tmp_path / "y.bin").read_bytes() == (tmp_path / "x.bin").read_bytes()
+    unpack = Path(sys.executable).with_name("yowasp-iceunpack")
+    text = subprocess.run(
+        [unpack, "x.bin", "x.asc"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert text.returncode == 0 and ".device 5k" in (tmp_path / "x.asc").read_text()
+
+
+def test_a_design_that_does_not_fit_names_its_users_and_a_board(slow) -> None:
+    used = {"lut": 9_000, "ff": 6_000, "dsp": 2, "bram": 12, "uram": 0}
+    with pytest.raises(CapacityError) as caught:
+        check_fit(boards.board(BOARD), used, slow.report)
+    said = str(caught.value)
+    assert "takes 9,000 lookup tables, and 1BitSquared iCEBreaker has 5,280: 3,720 too many" in said
+    assert "and 6,000 of 5,280 flip-flops." in said
+    assert "its largest users are mixed" in said and "it fits board='tang-nano-20k'" in said
+
+
+def test_a_design_that_fits_no_board_says_so(slow) -> None:
+    used = {"lut": 900_000, "ff": 6_000, "dsp": 2, "bram": 12, "uram": 0}
+    with pytest.raises(CapacityError, match="no board with open tools that is known here has room"):
+        check_fit(boards.board(BOARD), used, slow.report)
+
+
+def test_a_pin_that_a_board_lacks_is_named(slow, tmp_path: Path) -> None:
+    board = boards.board(BOARD)
+    pins = {role: pin for role, pin in board.pins.items() if role != "serial_tx"}
+    with pytest.raises(BoardError) as caught:
+        bitstream(slow, tmp_path / "x.bin", replace(board, pins=pins))
+    assert "The board 'icebreaker' has no pin for 'serial_tx', which the design needs." in str(
+        caught.value
+    )
+    assert "it has pins for clock, serial_rx, reset, led, button" in str(caught.value)
+
+
+def test_a_clock_that_the_generator_cannot_make_gets_the_nearest_two(slow, tmp_path) -> None:
+    with pytest.raises(BoardError, match=r"take clock_mhz=49\.5 or clock_mhz=50\.25"):
+        slow.bitstream(tmp_path / "x.bin", clock_mhz=50)
+
+
+def test_a_clock_asked_of_gowin_is_warned_of(tmp_path, monkeypatch) -> None:
+    class Counted(Flow):
+        """The tools of Gowin, whose synthesis finds too much: they need not be installed."""
+
+        def count(self, design):
+            raise CapacityError("counted")
+
+    found = Tool("tool", "1")
+    monkeypatch.setattr("allo.boards.flow.tools.find_tool", lambda *names: found)
+    monkeypatch.setattr("allo.boards.flow.make.Flow", Counted)
+    mod = allo.customize(mixed).build(target="verilog", board="tang-nano-9k")
+    with (
+        pytest.warns(AlloWarning, match="tang-nano-9k: nextpnr times no path through product, mem"),
+        pytest.raises(CapacityError, match="counted"),
+    ):
+        mod.bitstream(tmp_path / "x.fs", clock_mhz=54)
+
+
+def test_boards_that_are_unknown_missing_or_of_another_family_are_refused(tmp_path) -> None:
+    s = allo.customize(mixed)
+    with pytest.raises(BoardError, match="icebraker") as caught:
+        s.build(target="verilog", board="icebraker")
+    assert "icebreaker" in str(caught.value)
+    with pytest.raises(
+        BoardError, match="has a device of the family 'ice40', and device='ecp5' is"
+    ):
+        s.build(target="verilog", board=BOARD, device="ecp5")
+    with pytest.raises(BoardError, match="mixed was built for no board, so its bitstream has no"):
+        s.build(target="verilog").bitstream(tmp_path / "x.bin")
+
+
+def test_boards_are_listed_and_a_file_that_is_not_there_is_not_programmed(capsys) -> None:
+    assert main(["boards"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in boards.boards()) and "iCE40UP5K-SG48" in said
+    assert main(["program", "absent.bin", "--board", BOARD]) == 1
+    assert "BoardError: There is no bitstream absent.bin." in capsys.readouterr().err
+
+
+def test_a_board_is_not_programmed_without_the_loader(tmp_path, monkeypatch, capsys) -> None:
+    file = tmp_path / "x.bin"
+    file.write_bytes(b"x")
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert main(["program", str(file), "--board", BOARD]) == 1
+    assert "ToolMissingError: openFPGALoader is not installed." in capsys.readouterr().err
