@@ -19,17 +19,16 @@ from allo.dialects.boundary.stream_arrays import with_stream_arrays
 from allo.dialects.copying import BuiltOnce
 from allo.dialects.diagnostics import (
     AlloError,
-    BoardError,
     BoundsError,
     BuildError,
     DeadlockError,
     DependenceError,
 )
 from allo.dialects.options import read_call, read_options, refuse_keywords
-from allo.dialects.options.groups import BITSTREAM, RTL_CALL, SYNTHESIS
-from allo.dialects.options.kinds import from_above
+from allo.dialects.options.groups import RTL_CALL, SYNTHESIS
 from allo.dialects.reports.figures import DesignReport
 
+from .bitstreams import ForBoard
 from .boundary.project import write_project
 from .boundary.storage import fill_results
 from .boundary.stream_words import from_words, to_words
@@ -79,7 +78,7 @@ class SimulationOptions:
                 object.__setattr__(self, name, value)
 
 
-class RTLModule(BuiltOnce):
+class RTLModule(BuiltOnce, ForBoard):
     """A kernel compiled to hardware, with the calling convention of the CPU build.
 
     Calling it builds a simulation model on first use (cached by content), runs one
@@ -385,53 +384,6 @@ class RTLModule(BuiltOnce):
             router=chosen["router"],
             timeout=chosen["timeout"],
         )
-
-    def bitstream(
-        self,
-        path: str | Path,
-        *,
-        clock_mhz: float | None = None,
-        seed: int | None = None,
-        seeds: int = 1,
-        timeout: float = 1800.0,
-        progress: Callable[[str], None] | None = None,
-        **unknown: Any,
-    ) -> Any:
-        """Write the bitstream of the design in its shell, for the board of the build.
-
-        What the tools answer is kept in the cache, and the same design gives the same bits.
-
-        Example::
-
-            mod = s.build(target="verilog", board="ulx3s-85f")
-            made = mod.bitstream("gemm.bit")
-            made.clock_mhz, made.fmax_mhz, made.cells
-
-        Args:
-            path: the file to write.
-            clock_mhz: the clock on the board; None for the fastest that the routed design reaches.
-            seed: of nextpnr's random numbers.
-            seeds: how many seeds are tried at once; the fastest is taken.
-            timeout: seconds that one run of a tool may take.
-            progress: called with a text at each step, which may take minutes.
-
-        Raises:
-            OptionError: an option that is unknown, or whose value is not accepted.
-            BoardError: the build names no board, its tools are not open, or it lacks a pin or the clock.
-            CapacityError: the design does not fit; TimingError: the clock asked for is not reached.
-            ToolMissingError, ToolFailedError: one of the tools.
-        """
-        given = {"clock_mhz": clock_mhz, "seed": seed, "seeds": seeds, "timeout": timeout}
-        refuse_keywords("bitstream", unknown, [*given, "progress"])
-        chosen = read_call(BITSTREAM, given, "bitstream")
-        if self.options.board is None:
-            raise BoardError(
-                f"{self.top_func_name} was built for no board, so its bitstream has no pins.",
-                help='name one: s.build(target="verilog", board="ulx3s-85f"); `allo boards` lists them.',
-            )
-        board = from_above("allo.boards:board")(self.options.board)
-        make = from_above("allo.boards.flow:bitstream")
-        return make(self, path, board, progress=progress, **chosen)
 
     def _model(self, simulator: str, wave: str) -> SimModel:
         key = (simulator, wave)

@@ -22,6 +22,7 @@ from allo.dialects.options import options_of
 from allo.dialects.options.describe import markdown
 from allo.dialects.options.groups import (
     BINDING,
+    BITSTREAM,
     BUILD,
     CHANNEL,
     CPU,
@@ -117,6 +118,7 @@ def attempts(schedule, hardware) -> dict[str, Callable[[str, Any], Any]]:
         DF_BUILD: lambda name, value: df.build(copy, target="simulator", **{name: value}),
         RTL_CALL: lambda name, value: hardware(np.zeros(4, np.int32), **{name: value}),
         SYNTHESIS: lambda name, value: hardware.synthesize(**{name: value}),
+        BITSTREAM: lambda name, value: hardware.bitstream("x.bit", **{name: value}),
         CHANNEL: outside(MemoryChannel),
         BINDING: lambda name, value: allo.Memory(**{name: value}),
         IP_MODULE: lambda name, value: allo.IPModule(**{"top": "f", "impl": "f.cpp", name: value}),
@@ -213,7 +215,7 @@ def test_message(schedule, options: dict[str, Any], text: str) -> None:
         (
             {"clock_mhz": 3},
             "Target llvm has no option 'clock_mhz'.\nhelp: it is an option of MemoryChannel, "
-            "external_memory, rtl, synthesize, systemverilog, verilog; its options: ",
+            "bitstream, external_memory, rtl, synthesize, systemverilog, verilog; its options: ",
         ),
         (
             {"target": "verilog", "configs": {"frequncy": 3}},
