@@ -36,6 +36,6 @@ CALLS = [
         "if not functions:",
         "a function has one state, wherever it is called",
         _RTL,
-        "calls in expressions",
+        "stateful",
     ),
 ]
