@@ -4,56 +4,27 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from allo.backend.synth import Routing
 from allo.dialects.caches.files import publish
 from allo.dialects.diagnostics import AlloWarning, BuildError, TimingError
-from allo.dialects.options.kinds import from_above
 
 from ..record import Board
+from ..shell import Shell, shell_of
+from ..shell.protocol import BAUD
 from . import clock
-from .constraints import Port, constraints
+from .constraints import constraints
 from .fit import check_fit
 from .tools import Design, Flow, Progress
 
-BAUD = 1_000_000
-"""Bits a second of the serial port, which the chips of all boards here can do."""
 _SHARE = 0.97
 """Of the clock that was reached, the largest part that is chosen: a device is no better than its model."""
 _TRIES = 4
-
-
-class Shell(Protocol):
-    """A design with its shell: what :func:`allo.boards.shell.shell_of` gives."""
-
-    @property
-    def top(self) -> str:
-        """The top module."""
-        ...
-
-    @property
-    def verilog(self) -> str:
-        """Every module but ``allo_clock``."""
-        ...
-
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        """The ports of the top module."""
-        ...
-
-    @property
-    def digest(self) -> bytes:
-        """What the bitstream is recognised by."""
-        ...
-
-
-ShellOf = Callable[[Any, Board, float, int], Shell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +95,13 @@ class _Maker:
         board: Board,
         flow: Flow,
         seeds: tuple[int | None, ...],
-        shell_of: ShellOf,
     ) -> None:
         self._module, self._board, self._flow = module, board, flow
-        self._seeds, self._shell_of = seeds, shell_of
+        self._seeds = seeds
 
     def attempt(self, setting: clock.Setting) -> _Attempt:
         """The best of the seeds at one clock."""
-        shell = self._shell_of(self._module, self._board, setting.mhz, BAUD)
+        shell = shell_of(self._module, self._board, setting.mhz, BAUD)
         text = f"{shell.verilog}\n{clock.verilog(self._board, setting)}"
         pins = constraints(self._board, shell.ports, self._flow.bitstream)
         design = Design(text, shell.top, pins, setting.mhz)
@@ -182,7 +152,6 @@ def bitstream(
     seed: int | None = None,
     seeds: int = 1,
     timeout: float = 1800.0,
-    shell_of: ShellOf | None = None,
     progress: Progress | None = None,
 ) -> Bitstream:
     """Write the bitstream of a design for a board.
@@ -195,7 +164,6 @@ def bitstream(
         seed: of nextpnr's random numbers; None for its own.
         seeds: how many seeds are tried, the first and those after it; the fastest is taken.
         timeout: seconds that each run of a tool may take.
-        shell_of: what puts a design into its shell; None for Allo's own.
         progress: called with each step that begins.
 
     Raises:
@@ -217,7 +185,7 @@ def bitstream(
         )
     first = 1 if seed is None else seed
     tried = (seed,) if seeds == 1 else tuple(range(first, first + seeds))
-    maker = _Maker(module, board, flow, tried, shell_of or _own_shell())
+    maker = _Maker(module, board, flow, tried)
     made = maker.chosen() if setting is None else maker.attempt(setting)
     if not made.meets:
         raise _too_slow(made, board)
@@ -233,11 +201,6 @@ def bitstream(
         routing=made.routing,
         untimed=flow.untimed,
     )
-
-
-def _own_shell() -> ShellOf:
-    shell_of: ShellOf = from_above("allo.boards.shell:shell_of")
-    return shell_of
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -15,20 +15,19 @@ from allo.dialects.boundary.arranging import arrange
 from allo.dialects.diagnostics import LineError, PortError
 
 from ..shell.banks import banks_of
-from ..shell.protocol import BUSY, DIGEST_BYTES, FOREIGN, HELLO, OK, READ, START, WRITE
+from ..shell.protocol import BAUD, BUSY, DIGEST_BYTES, FOREIGN, HELLO, OK, READ, START, WRITE
 from ..shell.top import digest_of
 from .link import Link
 from .words import cells_of, words_of
 
 _CHUNK = 1024
-_BAUD = 1_000_000
 
 
 def connect(
     port: str,
     mod: RTLModule,
     *,
-    baud: int = _BAUD,
+    baud: int = BAUD,
     patience: float = 0.2,
     timeout: float = 600.0,
 ) -> Device:

@@ -13,6 +13,8 @@ the device starts each number once.
 from __future__ import annotations
 
 VERSION = 1
+BAUD = 1_000_000
+"""Bits a second of the serial port, which the chips of all boards here can do."""
 FLAG, ESCAPE, FLIP = 0x7E, 0x7D, 0x20
 HELLO, WRITE, READ, START = 1, 2, 3, 4
 OK, DAMAGED, FOREIGN, BUSY = 0, 1, 2, 3

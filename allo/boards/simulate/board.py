@@ -19,9 +19,9 @@ from allo.dialects.processes.tools import Programs
 
 from ..record import Board, Pin
 from ..shell import shell_of
+from ..shell.protocol import BAUD
 
 _HARNESS = Path(__file__).with_name("harness.cpp")
-_BAUD = 1_000_000
 _PINS = {role: Pin(role) for role in ("clock", "serial_rx", "serial_tx", "reset", "led[0]")}
 _CLOCK = """
 // The clock generator of a board, for simulation: the oscillator itself.
@@ -80,12 +80,12 @@ def simulate(
         name="simulated", title="a simulated board", family="generic", part="", resources={},
         oscillator_mhz=clock_mhz, pins=_PINS,
     )  # fmt: skip
-    shell = shell_of(mod, board, clock_mhz, _BAUD)
+    shell = shell_of(mod, board, clock_mhz, BAUD)
     program = _program(shell.verilog + _CLOCK, shell.top, timeout)
     device, terminal = os.openpty()
     tty.setraw(terminal)
     port = SimulatedPort(os.ttyname(terminal))
-    divider = str(round(clock_mhz * 1e6 / _BAUD))
+    divider = str(round(clock_mhz * 1e6 / BAUD))
     port._files = [device, terminal]
     port._process = subprocess.Popen(
         [str(program), str(device), divider],
