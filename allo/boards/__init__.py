@@ -5,9 +5,9 @@
 """
 
 from .host import Device, connect
+from .model import simulate
 from .record import Board, BoardMemory, Pin
 from .registry import board, boards, register
-from .simulate import simulate
 
 __all__ = [
     "Board",

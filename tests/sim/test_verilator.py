@@ -210,7 +210,7 @@ def test_only_a_verilator_that_inlines_functions_is_told_not_to(
 ):
     verilator = tools.Verilator(tmp_path / "verilator_bin", tmp_path, version)
     assert verilator.release() == release
-    assert compile._inlining(verilator) == options
+    assert compile.inlining_flags(verilator) == options
 
 
 def test_a_bit_extended_by_zeros_is_compared_with_a_sign():

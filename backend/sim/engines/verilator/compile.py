@@ -47,7 +47,7 @@ _TAKES_RECORDS = (5, 48)
 """The first version of Verilator that is known to take records by reference (:mod:`.units`)."""
 
 
-def _inlining(verilator: Verilator) -> tuple[str, ...]:
+def inlining_flags(verilator: Verilator) -> tuple[str, ...]:
     """Options that keep Verilator from inlining C++ functions.
 
     In 5.048 an inlined variable has its own width in place of its use's, so a signed comparison of a bit
@@ -122,7 +122,7 @@ def model_request(
         verilator.release() >= _TAKES_RECORDS and not options.wave,
         seen_text(design.waits),
         wrapper_text([port.name for port in top_ports(design)], options.wave),
-        (*_VERILATE, *_inlining(verilator), "--x-initial", initial, *trace),
+        (*_VERILATE, *inlining_flags(verilator), "--x-initial", initial, *trace),
         runtime,
     )
 

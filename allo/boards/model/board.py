@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from allo.backend.sim import RTLModule
-from allo.backend.sim.engines.verilator.compile import _inlining
+from allo.backend.sim.engines.verilator.compile import inlining_flags
 from allo.backend.sim.engines.verilator.runtime import Runtime
 from allo.backend.sim.engines.verilator.tools import find_compiler, find_verilator, run
 from allo.dialects.caches.files import cached, content_key
@@ -110,7 +110,7 @@ def _program(verilog: str, top: str, timeout: float) -> Path:
         verilate = [
             str(runtime.verilator.program), "--cc", "-O3", "-fno-dfg", "--x-assign", "fast",
             "--no-timing", "--output-split", "0", "-Wno-lint", "-Wno-style", "-Wno-fatal",
-            *_inlining(runtime.verilator), "--x-initial", "fast", "--prefix", "Vboard",
+            *inlining_flags(runtime.verilator), "--x-initial", "fast", "--prefix", "Vboard",
             "--top-module", top, "--Mdir", "out", "board.sv",
         ]  # fmt: skip
         with ThreadPoolExecutor(1) as aside, Programs(run, timeout=timeout) as programs:
