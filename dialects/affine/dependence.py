@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import islpy as isl
+from allo.dialects.affine.isl import isl
 
 from .model import Model, Statement
 

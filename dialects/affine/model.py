@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import islpy as isl
+from allo.dialects.affine.isl import isl
 
 from .._mlir import ir
 from ..core.effects import Effect, EffectAnalysis, Memory

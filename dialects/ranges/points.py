@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import islpy as isl
+from allo.dialects.affine.isl import isl
 
 
 def first_point(names: Sequence[str], constraints: Sequence[str]) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import islpy as isl
+from allo.dialects.affine.isl import isl
 
 from .._mlir import ir
 from ..affine.associative import DIFFERENCES, MODULAR, family_of

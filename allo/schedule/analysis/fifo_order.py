@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import islpy as isl
-
 from allo.dialects.affine.dependence import Violation, witness
+from allo.dialects.affine.isl import isl
 from allo.dialects.affine.model import Model, Statement
 from allo.dialects.streams.space import stream_space
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import islpy as isl
-
 from allo.dialects._mlir import ir
+from allo.dialects.affine.isl import isl
 from allo.dialects.affine.loops import (
     enclosing_loops,
     is_affine_loop,

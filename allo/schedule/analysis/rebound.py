@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-import islpy as isl
-
 from allo.dialects._mlir import ir
+from allo.dialects.affine.isl import isl
 from allo.dialects.affine.loops import (
     enclosing_loops,
     induction_variable,

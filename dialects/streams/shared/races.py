@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import islpy as isl
+from allo.dialects.affine.isl import isl
 
 from ..._mlir import ir
 from ...affine.model import Statement

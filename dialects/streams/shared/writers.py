@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import islpy as isl
+from allo.dialects.affine.isl import isl
 
 from ..._mlir import ir
 from ...affine.model import Statement

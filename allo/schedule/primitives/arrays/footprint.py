@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import islpy as isl
-
 from allo.dialects._mlir import ir
+from allo.dialects.affine.isl import isl
 from allo.dialects.affine.loops import (
     induction_variable,
     is_affine_loop,

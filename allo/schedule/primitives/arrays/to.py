@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import islpy as isl
-
 from allo.dialects._mlir import ir
+from allo.dialects.affine.isl import isl
 from allo.dialects.affine.loops import walk
 from allo.dialects.affine.model import Model, Statement
 from allo.dialects.core.effects import EffectAnalysis

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-import islpy as isl
-
 from allo.dialects._mlir import ir
 from allo.dialects.affine.asserted import KINDS, mark
+from allo.dialects.affine.isl import isl
 from allo.dialects.affine.loops import is_affine_loop, parent_of, spec_of, walk
 from allo.dialects.affine.model import LoopVariable, Model, Statement
 from allo.dialects.core.effects import LOADS, STORES, EffectAnalysis

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-import islpy as isl
+from allo.dialects.affine.isl import isl
 
 from ...graph.conditions import index_tests
 from ...graph.nodes import Access, Body, Cases, Lin, Node
