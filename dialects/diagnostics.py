@@ -203,6 +203,10 @@ class PartitionError(ScheduleError, ValueError):
     """A partition that is invalid or conflicts with an earlier one."""
 
 
+class PlacementError(ScheduleError, ValueError):
+    """A place in memory that an array cannot have, or places that do not go together."""
+
+
 class PrimitiveError(ScheduleError, TypeError):
     """A primitive that breaks a rule of primitives; it is refused where it is registered."""
 

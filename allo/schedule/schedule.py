@@ -29,6 +29,7 @@ from .primitives.arrays.buffer_at import buffer_at
 from .primitives.arrays.cache import cache
 from .primitives.arrays.feed import feed, is_operand
 from .primitives.arrays.partition import partition
+from .primitives.arrays.place import place
 from .primitives.arrays.reshape import reshape
 from .primitives.arrays.reuse_at import reuse_at
 from .primitives.arrays.to import to
@@ -211,6 +212,7 @@ class Schedule(ScheduleState):
     bind = bind
     dataflow = dataflow
     partition = partition
+    place = place
     buffer_at = buffer_at
     cache = cache
     feed = feed

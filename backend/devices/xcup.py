@@ -10,6 +10,7 @@ takes what routed designs of grade 1 show (1.92 ns), less the difference of the 
 from __future__ import annotations
 
 from . import xilinx
+from .cards import U280
 from .fields.cells import Cells
 from .fields.delays import OperatorDelays, SignalDelays
 from .fields.tools import Part, Synthesis
@@ -55,6 +56,7 @@ RECORD = DeviceRecord(
     part=Part(
         title="U280 (xcu280)",
         resources={"lut": 1_303_680, "ff": 2_607_360, "dsp": 9_024, "bram": 4_032, "uram": 960},
+        card=U280,
     ),
     part_names=("xcu", "xczu", "xck", "xcvu", "xcvc", "xcvh"),
     large_text=4_000_000,

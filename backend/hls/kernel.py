@@ -11,7 +11,9 @@ from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.copying import BuiltOnce
 from allo.dialects.core.parse import parse_module, text_of
+from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import UnsupportedTargetError
+from allo.dialects.interfaces.placements import placements_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.flush_subnormals import (
     flush_arithmetic,
@@ -34,6 +36,7 @@ from .reread_arguments import declare_as_passed
 from .shared_parts import fold_shared_parts
 from .split_arguments import split_arguments
 from .state_of_processes import refuse_state_of_processes
+from .vendors.connectivity import placed_banks
 from .vendors.options import HlsOptions, read_options
 from .vendors.ports import count_outputs, read_ports, split_ports
 from .vendors.tables import VENDORS, Vendor
@@ -117,13 +120,16 @@ class HlsKernel(BuiltOnce):
         if self.options.checks:
             self._checked = _copied(self.module)
         self.signature: Signature = read_signature(self.module, request.top)
+        placed = placements_of(functions_of(self.module.operation)[request.top])
+        asked, device = self.options.hbm_mapping, self.options.device
+        mapping = placed_banks(self.signature, placed, asked, device)
+        self.options = dataclasses.replace(self.options, hbm_mapping=mapping)
         access = analyze_arg_load_store(self.module).get(request.top, [])
         self.args = read_ports(self.module, request.top, access, request.mode)
         vendor = self.vendor
         # csim runs on the caller's arrays, wherever they stand; a host program knows them by their order.
         strict = vendor.flat_top and request.mode != "csim"
         self.num_output_args = count_outputs(self.args, self.options.num_output_args, strict)
-        mapping = self.options.hbm_mapping
         if parts := split_ports(self.args, request.top, request.target, mapping):
             split_arguments(self.module, request.top, parts)
         if vendor.flat_top and request.wrap_io and not self._is_task_graph():

@@ -31,6 +31,7 @@ from .export.writes_in_reset import writes_in_reset
 from .graph.mapping.units import Wanted
 from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
+from .interfaces.placed import card_of, placed_interface
 from .interfaces.wrapper import wrap
 from .netlist.modules import with_locations
 from .operators.iterated import GO
@@ -149,11 +150,13 @@ def compile_design(
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
         InterfaceError: an interface that an argument cannot have.
+        PlacementError: a place that an array cannot have.
         CapacityError: the design takes more than ``max_dsp`` blocks whatever it is made of.
         BuildError: when ``top`` names no function, or one without arguments and results; for a clock that
             no operator meets.
     """
     module = parse_module(module) if isinstance(module, str) else module
+    interface = placed_interface(module, top, interface, external, device)
     about = None if interface is None else read_arguments(module, top, interface)
     checks = Checks(check_bounds, check_dependences)
     start_circt()
@@ -194,7 +197,7 @@ def compile_design(
     wrapper = None
     if interface is not None and about is not None:
         _refuse_endless(design, top, function.place)
-        wrapper = wrap(design, made.ports, interface, about, compiler.locations)
+        wrapper = wrap(design, made.ports, interface, about, compiler.locations, card_of(device))
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)
     body = netlist.body_text()

@@ -10,11 +10,14 @@ from typing import Any
 from allo.backend.devices import family
 from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.core.parse import parse_module
+from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import BoardError, OptionError
 from allo.dialects.options.kinds import from_above
 from allo.dialects.text.near import did_you_mean
 from allo.target import BuildRequest, find_target
 
+from ..rtl.interfaces.placed import card_of
+from .boundary.placed import placed_memory
 from .boundary.traffic import MemoryChannel, PerBank, StreamModel, Traffic, external_memory
 from .engines.interface import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
 from .module import RTLModule, SimulationOptions
@@ -57,10 +60,15 @@ def build(request: BuildRequest) -> RTLModule:
     frequency = options.pop("frequency")
     options["clock_mhz"] = frequency or options["clock_mhz"]
     options |= _of_board(simulation["board"], {**(request.configs or {}), **request.options})
-    if options["interface"] is None:
-        options["external"] = (*options["external"], *(simulation["memory"] or ()))
     options["target"] = request.target
     core = parse_module(request.module_text)
+    ports = simulation["memory"] is not None or options["external"]
+    top = functions_of(core.operation)[request.top]
+    simulation["memory"] = placed_memory(
+        top, simulation["memory"], options["clock_mhz"], card_of(options["device"])
+    )
+    if options["interface"] is None and ports:
+        options["external"] = (*options["external"], *(simulation["memory"] or ()))
     signature = read_signature(core, request.top)
     _check_external(request.settings["external"], signature)
     design = compile_design(core, request.top, **options)

@@ -230,9 +230,9 @@ TARGET_OPTIONS: tuple[Option, ...] = (
     _sim("max_cycles", CYCLES, None, "A run is given up after this many cycles.", none=True),
     _sim(
         "memory",
-        Named(_CHANNELS),
+        Either(Choice(("ideal", "dram")), Named(_CHANNELS)),
         None,
-        "It connects arrays, by name, to channels of external memory.",
+        "It connects arrays to channels of external memory; 'ideal' or 'dram' those that are placed.",
         none=True,
     ),
     _sim(

@@ -113,6 +113,7 @@ def applications(draw, s: Schedule):
                 "buffer_at",
                 "buffer_at",
                 "cache",
+                "place",
             ]
         )
     )
@@ -138,6 +139,8 @@ def applications(draw, s: Schedule):
             draw(st.integers(0, 2)),
             draw(st.integers(0, 4)),
         )
+    if kind == "place":
+        return kind, (getattr(s, draw(st.sampled_from("ABy"))), "hbm[0]")
     if kind in ("buffer_at", "cache"):
         return kind, (getattr(s, draw(st.sampled_from(["A", "y", "C", "C"]))), axis)
     return kind, (axis,)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .bitstream import Bitstream
+from .card import Card
 from .facts import Facts
 
 
@@ -112,6 +113,7 @@ class Part(Facts):
         block_kbit: thousands of bits of a block of RAM.
         arguments: of nextpnr, which say that it is this part; ``routed``: that part as reports name it.
         files: by name the text of files that these arguments name.
+        card: on which it has memory beside it.
     """
 
     title: str
@@ -120,3 +122,4 @@ class Part(Facts):
     arguments: tuple[str, ...] = ()
     routed: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    card: Card | None = None

@@ -8,6 +8,7 @@ from math import prod
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
+from allo.dialects.interfaces.placements import placements_of
 from allo.dialects.streams.endless import ENDLESS
 
 from ..process_copies import instantiated
@@ -97,19 +98,20 @@ def emit_function(
 
 
 def interface_pragmas(signature: Signature, names: list[str], kinds: str) -> list[str]:
-    """One AXI master bundle for each array of the top function, an AXI stream for each stream.
+    """One AXI master bundle for each array of the top function, or channel; an AXI stream for each stream.
 
     The rest has registers if that is asked. A region without an end has no start either.
     """
     lines, bundle = [], 0
+    placed = placements_of(signature.op) if kinds == "m_axi" else {}
     for param, name in zip(signature.params, names, strict=True):
         if param.is_stream:
             lines.append(f"#pragma HLS interface axis port={name}")
             continue
         if param.is_array or (param.role == "result" and not param.is_stream):
-            lines.append(
-                f"#pragma HLS interface m_axi port={name} offset=slave bundle=gmem{bundle}"
-            )
+            where = placed.get(param.name)
+            group = where.bundle if where and where.outside else f"gmem{bundle}"
+            lines.append(f"#pragma HLS interface m_axi port={name} offset=slave bundle={group}")
             bundle += 1
         if "s_axilite" in kinds:
             lines.append(f"#pragma HLS interface s_axilite port={name} bundle=control")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from allo.dialects.diagnostics import OptionError
+from allo.backend.devices.cards import CARDS, check_masters, check_placements
+from allo.dialects.boundary.arguments import Signature
+from allo.dialects.diagnostics import OptionError, PlacementError
+from allo.dialects.interfaces.placements import Placement
 from allo.dialects.options import read_options
 
 
@@ -20,6 +23,36 @@ Banks = str | tuple[str, ...]
 def bank_names(given: int | str | tuple[int | str, ...]) -> Banks:
     """A bank, or several, as the linker spells them."""
     return tuple(map(bank_name, given)) if isinstance(given, tuple) else bank_name(given)
+
+
+def placed_banks(
+    signature: Signature, placed: Mapping[str, Placement], mapping: Mapping[str, Banks], device: str
+) -> dict[str, Banks]:
+    """``hbm_mapping`` with the channels in which the schedule places arguments; a range is one port's.
+
+    Raises:
+        PlacementError: the card lacks a channel or masters, or ``hbm_mapping`` names another bank.
+    """
+    arrays = [each for each in signature.arguments if each.shape is not None]
+    places = {each.name: each.place for each in arrays}
+    card = CARDS.get(device)
+    check_placements(card, placed, places)
+    found = dict(mapping)
+    for name, where in placed.items():
+        last = f":{where.end - 1}" if where.count > 1 else ""
+        bank = f"{where.kind.upper()}[{where.first}{last}]" if where.outside else None
+        if mapping.get(name, bank) != bank:
+            raise PlacementError(
+                f"{name} lies in {where}, and hbm_mapping gives it {mapping[name]!r}.",
+                places.get(name),
+                help="leave it out of hbm_mapping, or leave out s.place.",
+            )
+        if bank is not None:
+            found[name] = bank
+    if placed:
+        shared = {n: placed[n].bundle if n in placed and placed[n].outside else n for n in places}
+        check_masters(card, list(dict.fromkeys(shared.values())), signature.top, signature.place)
+    return found
 
 
 def placement(top: str, port: str, bank: str) -> str:

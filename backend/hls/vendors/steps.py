@@ -232,7 +232,7 @@ def _own_verilog(module: HlsKernel, step: str) -> Any:
             module.top_func_name,
         )
     request = module.request
-    configs: dict[str, Any] = {"frequency": module.options.frequency}
+    configs: dict[str, Any] = {"frequency": module.options.frequency, "memory": {}}
     if (device := DEVICES.get(module.options.device)) is not None:
         configs["device"] = family_of_part(device.part)
     if module.options.flush:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from allo.backend.devices.cards import check_masters
+from allo.backend.devices.fields.card import Card
 from allo.dialects.diagnostics import InterfaceError
 
 from ..design import HardwareDesign
@@ -74,6 +76,7 @@ def wrap(
     interface: str | Mapping[str, Any],
     known: Known,
     locations: Locations,
+    card: Card | None = None,
 ) -> Wrapper:
     """The wrapper of a design.
 
@@ -81,8 +84,10 @@ def wrap(
         ports: those of the design's top, which becomes the core.
         interface: what the user asks for.
         known: the arguments of its function.
+        card: whose number of masters is kept to.
 
     Raises:
+        PlacementError: more masters than the card takes.
         InterfaceError: an interface that an argument cannot have.
     """
     if design.bounds is not None:
@@ -104,6 +109,8 @@ def wrap(
     )
     arguments = known.of(design)
     board = plan_board(core, read_interface(interface, arguments), arguments)
+    bundles = [master.bundle for master in board.masters]
+    check_masters(card, bundles, known.signature.top, known.signature.place)
     made = Made()
     shell = shell_module(core, board, made, locations)
     return Wrapper(board, tuple(made.modules.values()), shell)
