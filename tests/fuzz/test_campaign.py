@@ -30,12 +30,11 @@ def failures(tally: Tally) -> str:
     )
 
 
-@pytest.mark.parametrize("programs", [30, 300])
-def test_programs_of_a_fixed_seed(programs: int) -> None:
+def test_programs_of_a_fixed_seed() -> None:
     targets = ("cpu", "jit", "icarus") if HAS_ICARUS else ("cpu", "jit")
     settings = Settings(
         seed=FIXED,
-        programs=programs,
+        programs=300,
         targets=targets,
         csim=0.1,
         verilator=0.05,
