@@ -8,10 +8,12 @@ from allo.boards.host import link
 from allo.errors import PortError
 
 from .soak import soak
+from .soaked import DESIGNS
 
 
-def test_calls_over_a_bad_line_are_right_or_refused() -> None:
-    found = soak(120, 2000, 5)
+@pytest.mark.parametrize("design", DESIGNS)
+def test_calls_over_a_bad_line_are_right_or_refused(design: str) -> None:
+    found = soak(120, 2000, 5, design)
     assert found["wrong"] == 0
     assert found["right"] >= 60
     assert found["right"] + found["refused"] == 120

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from allo.backend.sim import RTLModule
+from allo.backend.sim.boundary.stream_words import from_words
 from allo.backend.sim.engines.interface import SimResult
 from allo.dialects.boundary.arranging import arrange
 from allo.dialects.diagnostics import LineError, PortError
 
-from ..shell.banks import banks_of
+from ..shell.banks import CYCLES, banks_of
 from ..shell.protocol import BAUD, BUSY, DIGEST_BYTES, FOREIGN, HELLO, OK, READ, START, WRITE
 from ..shell.top import digest_of
 from .link import Link
+from .streams import Streams
 from .words import cells_of, words_of
 
 _CHUNK = 1024
@@ -30,32 +32,41 @@ def connect(
     baud: int = BAUD,
     patience: float = 0.2,
     timeout: float = 600.0,
+    quiet: int = 100_000,
 ) -> Device:
     """The design ``mod`` on the board at a serial port; its core is then in its first state.
 
     Args:
         patience: seconds that a reply may take beside its time on the line.
-        timeout: seconds that a run may take.
+        timeout: seconds that a run may take, or pass no word of a stream.
+        quiet: cycles without a word after which a region in which no process ends is taken to stand still.
 
     Raises:
         PortError: no such port, not allowed, in use; or the board holds another design.
         LineError: nobody answers.
     """
-    return Device(Link(port, baud, patience), mod, timeout)
+    return Device(Link(port, baud, patience), mod, timeout, quiet)
 
 
 class Device:
     """A design on a board.
 
     Attributes:
-        cycles: of the last run, from start to done; None before one.
+        cycles: of the last run, from start to done, or to the last word of a region in which no process
+            ends; None before one.
+        words: how many words each stream argument passed in the last run.
     """
 
-    def __init__(self, link: Link, mod: RTLModule, timeout: float) -> None:
+    def __init__(self, link: Link, mod: RTLModule, timeout: float, quiet: int) -> None:
         self._link, self._mod, self._timeout = link, mod, timeout
         self._banks = banks_of(mod.design)
         self.cycles: int | None = None
+        self.words: dict[str, int] = {}
         self._session = self._run = 0
+        self._streams = None
+        self._stale = False
+        if mod.design.streams:
+            self._streams = Streams(self._banks, self._asked, quiet, endless=mod.design.endless)
         try:
             self._greet()
         except BaseException:
@@ -93,38 +104,63 @@ class Device:
             BoundaryError: an argument of the wrong count, kind, shape or layout.
             LineError: the line was lost; the message says whether a run was started.
             PortError: the run has not ended in time.
+            DeadlockError: a region has passed no word in that time.
         """
         signature = self._mod.signature
         call = signature.bind(arrange(signature, args, named, "A call of a Device"))
         arrays, scalars = self._mod._inputs(call)
+        streams = self._mod._stream_words(call)
         try:
+            if self._stale:
+                self._greet()
             self._send(arrays, scalars)
+            if self._streams:
+                self._streams.begin({name: words for name, (words, _, _) in streams.items()})
         except LineError as error:
             raise _lost(
                 "The line was lost in the middle of a transfer: nothing was started."
             ) from error
+        self._stale = True
         try:
             self._start()
+            if self._streams:
+                self._streams.serve(self._mod.top_func_name, self._timeout)
+                self.words = self._streams.finish()
+            if self._mod.design.endless:
+                self._hello()
             taken = self._receive()
         except LineError as error:
             raise _lost(
                 "The line was lost: the run's result is lost, the arrays of the call are as before."
             ) from error
+        self._stale = False
+        for stream in self._mod.design.streams:
+            if stream.direction == "out":
+                from_words(*streams[stream.name], stream)
         for array in self._mod.design.arrays:
             words = [taken[b.name] for b in self._banks if b.array is array and b.read]
             if words:
                 cells_of(words, arrays[array.name], array)
-        self.cycles = taken["cycles"][0]
+        self.cycles = taken[CYCLES][0]
         returned = {
-            b.name: taken[b.name][0] for b in self._banks if b.source and b.read and not b.array
+            b.source: taken[b.name][0]
+            for b in self._banks
+            if b.source and b.read and not b.array and not b.live
         }
         self._mod._take_scalars(call, SimResult(self.cycles, returned))
         return call.finish()
 
-    def _greet(self) -> None:
+    def _hello(self) -> None:
+        """Begin a session, with the core in its first state."""
         self._session, self._run = 1 + secrets.randbelow(65535), 0
+        self._asked(HELLO, (0, 0, 0))
+        if self._streams:
+            self._streams.restart()
+        self._stale = False
+
+    def _greet(self) -> None:
         try:
-            self._asked(HELLO, (0, 0, 0))
+            self._hello()
             number = len(self._banks) - 1
             found = self._asked(READ, (number, 0, DIGEST_BYTES))
         except LineError as error:
@@ -144,7 +180,7 @@ class Device:
         until = time.monotonic() + self._timeout
         while True:
             status, _, *rest = self._link.ask(self._session, command, place, data)
-            if status == OK:
+            if status == OK or (status == BUSY and command == START and self._streams):
                 return bytes(rest)
             if status == FOREIGN:
                 raise LineError("the board was reset, or another program greeted it")
@@ -157,7 +193,7 @@ class Device:
                 )
 
     def _send(self, arrays: dict[str, np.ndarray], scalars: dict[str, int]) -> None:
-        banks = [bank for bank in self._banks if bank.written]
+        banks = [bank for bank in self._banks if bank.written and not bank.live]
         rows = {a.name: words_of(arrays[a.name], a) for a in self._mod.design.arrays}
         stretch = [
             (number, word, value, bank.lanes)
@@ -178,10 +214,12 @@ class Device:
         stretch = [
             (number, word, 0, bank.lanes)
             for number, bank in enumerate(self._banks[:-1])
-            if bank.read
+            if bank.read and not bank.live
             for word in range(bank.depth)
         ]
-        taken: dict[str, list[int]] = {bank.name: [] for bank in self._banks if bank.read}
+        taken: dict[str, list[int]] = {
+            bank.name: [] for bank in self._banks if bank.read and not bank.live
+        }
         for piece in _pieces(stretch):
             length = sum(lanes for *_, lanes in piece)
             data = self._asked(READ, (piece[0][0], piece[0][1], length))

@@ -1,19 +1,20 @@
 """The memories of a design's arguments as the host reaches them: banks of words, one after another.
 
 Banks that only the host writes come first, then those that both write, then those that only the core
-writes. So what a call sends is one stretch of words, and what it takes back another one.
+writes. So what a call sends is one stretch of words, and what it takes back another one. Behind them are
+the banks of streams, which the host reaches while the core runs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign
+from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign, StreamInterface
 from allo.dialects.diagnostics import BuildError
 
-from .protocol import CYCLE_BITS, DIGEST_BYTES
+from .protocol import CYCLE_BITS, DIGEST_BYTES, POSITION_BITS, QUIET_BITS, RING
 
-CYCLES, IDENTITY = "cycles", "identity"
+CYCLES, IDENTITY, PROGRESS = "own_cycles", "own_identity", "own_progress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,8 @@ class Bank:
     """A row of words that the host reaches.
 
     Attributes:
-        name: of its signals.
-        source: the array or scalar it belongs to; "" for what is the shell's own.
+        name: of the signal with its word, and of those about it.
+        source: the argument or result it belongs to; "" for what is the shell's own.
         number: which bank of the array it is.
         width: bits of a word.
         depth: words.
@@ -30,6 +31,8 @@ class Bank:
         read: whether the host reads it.
         array: its array, None of a scalar.
         ports: of the core.
+        stream: its stream, None of others.
+        live: whether the host reaches it while the core runs.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Bank:
     read: bool
     array: ArrayInterface | None = None
     ports: tuple[BankPort, ...] = ()
+    stream: StreamInterface | None = None
+    live: bool = False
 
     @property
     def lanes(self) -> int:
@@ -56,23 +61,42 @@ def banks_of(design: HardwareDesign) -> tuple[Bank, ...]:
     """
     _refuse(design)
     found = [
-        Bank(f"{array.name}_{number}", array.name, number, array.width, array.layout.bank_depth,
+        Bank(f"bank_{array.name}_{number}", array.name, number, array.width, array.layout.bank_depth,
              array.name in design.arguments, array.direction != "in", array,
              tuple(port for port in array.ports if port.bank == number))
         for array in design.arrays
         for number in range(array.layout.bank_count)
     ]  # fmt: skip
-    found += [Bank(s.name, s.name, 0, s.width, 1, True, False) for s in design.scalars_in]
-    found += [Bank(s.name, s.name, 0, s.width, 1, False, True) for s in design.scalars_out]
+    found += [
+        Bank(f"value_{s.name}", s.name, 0, s.width, 1, True, False) for s in design.scalars_in
+    ]
+    found += [
+        Bank(f"value_{s.name}", s.name, 0, s.width, 1, False, True) for s in design.scalars_out
+    ]
     found.append(Bank(CYCLES, "", 0, CYCLE_BITS, 1, False, True))
     found.sort(key=lambda bank: (not bank.written, bank.read))
-    return (*found, Bank(IDENTITY, "", 0, 8, DIGEST_BYTES, False, True))
+    return (*found, *_live(design), Bank(IDENTITY, "", 0, 8, DIGEST_BYTES, False, True))
+
+
+def _live(design: HardwareDesign) -> list[Bank]:
+    """How far the run is, the core's position in each stream, and the rings."""
+    if not design.streams:
+        return []
+    found = [Bank(PROGRESS, "", 0, QUIET_BITS + 1, 1, False, True, live=True)]
+    found += [
+        Bank(f"stream_{s.name}_at", "", 0, POSITION_BITS, 1, False, True, live=True)
+        for s in design.streams
+    ]
+    return found + [
+        Bank(f"stream_{s.name}", s.name, 0, s.width, RING, s.direction == "in", s.direction == "out",
+             stream=s, live=True)
+        for s in design.streams
+    ]  # fmt: skip
 
 
 def _refuse(design: HardwareDesign) -> None:
     met = [
         (design.board is not None, "interfaces of buses", "build without configs={'interface': …}"),
-        (bool(design.streams), "stream arguments", "give the kernel arrays"),
         (design.bounds is not None, "checks of subscripts", "build without check_bounds=True"),
     ]
     for there, what, instead in met:

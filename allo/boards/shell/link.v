@@ -77,7 +77,8 @@ module allo_link #(
   parameter WORD_BITS = 8,    // at least 8: the number of a run is in the field of the word
   parameter LANE_BITS = 3,
   parameter WIDTH = 32,       // bits of the widest word, whole bytes
-  parameter WAIT_BITS = 16    // a run's end is waited for 2**WAIT_BITS clocks before the device says BUSY
+  parameter WAIT_BITS = 16,   // a run's end is waited for 2**WAIT_BITS clocks before the device says BUSY
+  parameter HASTY = 0         // 1: it is not waited for, because words of streams are to pass meanwhile
 ) (
   input                       clock,
   input                       reset,
@@ -87,14 +88,16 @@ module allo_link #(
   output reg [WORD_BITS-1:0]  word,
   input      [LANE_BITS-1:0]  last_lane,  // of the words of this bank
   input                       last_word,  // whether this is the bank's last word
+  input                       live,       // whether this bank is reached while the core runs
   output reg                  write,      // the highest bytes of `data` are a word of this bank
   output reg [WIDTH-1:0]      data,
   input      [WIDTH-1:0]      read_data,  // the word, in its lowest bytes, some clocks later
+  output reg                  commit,     // what was written to this bank counts, up to `word`
   output reg                  start,
   output reg                  restart,    // brings the core back to its first state
   input                       running
 );
-  localparam [2:0] HELLO = 1, WRITE = 2, READ = 3, START = 4;
+  localparam [2:0] HELLO = 1, WRITE = 2, READ = 3, START = 4, PUT = 5;
   localparam [1:0] OK = 0, DAMAGED = 1, FOREIGN = 2, BUSY = 3;
   localparam [2:0] RECEIVE = 0, QUIET = 1, ACT = 2, WAIT = 3, FETCH = 4, PREPARE = 5, SEND = 6, CHECKING = 7;
   localparam [31:0] GOOD = 32'hdebb20e3;  // what a frame and its check leave behind
@@ -129,12 +132,15 @@ module allo_link #(
   reg moved;                  // on to the next word
 
   wire mine = asked == session;
+  wire carries = command == WRITE || command == PUT;
+  wire closed = running && !live;
   wire feedback = ~closing & (check[0] ^ octet[0]);
   wire quiet = timer[QUIET_BITS];
 
   always @(posedge clock) begin
     write <= 1'b0;
     start <= 1'b0;
+    commit <= 1'b0;
     accept <= 1'b0;
     moved <= 1'b0;
     restart <= 1'b0;
@@ -152,7 +158,7 @@ module allo_link #(
     case (state)
       RECEIVE: begin
         if (rx_valid && rx_data == 8'h7e) begin
-          if (headed && (left == 16'd0 || command != WRITE) && check == GOOD && !escaped) state <= ACT;
+          if (headed && (left == 16'd0 || !carries) && check == GOOD && !escaped) state <= ACT;
           else if (at != 4'd0 || headed) state <= QUIET;
           at <= 4'd0;
           headed <= 1'b0;
@@ -191,11 +197,11 @@ module allo_link #(
             default: ;
           endcase
         end
-        if (accept && headed && command == WRITE && left != 16'd0) begin
+        if (accept && headed && carries && left != 16'd0) begin
           left <= left - 16'd1;
           data <= {octet, data} >> 8;
           lane <= lane == last_lane ? 0 : lane + 1'b1;
-          write <= lane == last_lane && mine && !running;
+          write <= lane == last_lane && mine && !closed;
         end
       end
       QUIET: begin
@@ -215,7 +221,7 @@ module allo_link #(
         timer <= 0;
         lane <= 0;
         state <= PREPARE;
-        if (command != READ || !mine || running) left <= 16'd0;
+        if (command != READ || !mine || closed) left <= 16'd0;
         if (command == HELLO) begin
           session <= asked;
           run <= 8'd0;
@@ -224,12 +230,14 @@ module allo_link #(
           start <= word[7:0] != run;
           run <= word[7:0];
           state <= WAIT;
-        end else if (mine && running) begin
+        end else if (mine && closed) begin
           status <= BUSY;
+        end else begin
+          commit <= mine && command == PUT;
         end
       end
       WAIT:
-        if ((!running && timer[2]) || &timer) begin
+        if (timer[2] && (!running || HASTY != 0) || &timer) begin
           status <= running ? BUSY : OK;
           state <= PREPARE;
         end

@@ -36,7 +36,7 @@ class _Read:
 
 
 def memory(bank: Bank, here: str, taken: str) -> list[str]:
-    """The lines of a bank whose word for the host is ``bank_<name>``.
+    """The lines of a bank whose word for the host is its name.
 
     Args:
         here: whether the host writes a word of this bank.
@@ -123,4 +123,4 @@ def _answer(bank: Bank, bits: int, k: int, read: _Read, *, two: bool) -> Iterabl
     if read.core:
         yield f"  assign {read.core}_rdata = {got};"
     if k == 0 and bank.read:
-        yield f"  wire {shape} bank_{name} = {got};"
+        yield f"  wire {shape} {name} = {got};"

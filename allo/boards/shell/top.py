@@ -14,9 +14,10 @@ from allo.dialects.diagnostics import BuildError
 from allo.dialects.text.verilog import without_comments
 
 from ..record import Board
-from .banks import CYCLES, IDENTITY, Bank, banks_of
+from .banks import CYCLES, IDENTITY, PROGRESS, Bank, banks_of
 from .memories import memory
-from .protocol import DIGEST_BYTES, VERSION
+from .protocol import DIGEST_BYTES, POSITION_BITS, VERSION
+from .streams import progress, ring
 
 _LINK = Path(__file__).with_name("link.v")
 _LEAST_DIVIDER = 4
@@ -95,10 +96,13 @@ def _top(
     widest = max(bank.lanes for bank in banks)
     bank_bits = max(1, len(banks).bit_length())
     word_bits = max(8, max(bank.depth for bank in banks).bit_length())
+    if design.streams:
+        word_bits = max(word_bits, POSITION_BITS)
     lane_bits = max(1, widest.bit_length())
     parameters = {
         "DIVIDER": times[0], "BANK_BITS": bank_bits, "WORD_BITS": word_bits,
         "LANE_BITS": lane_bits, "WIDTH": 8 * widest, "WAIT_BITS": times[1],
+        "HASTY": int(bool(design.streams)),
     }  # fmt: skip
     names = {role for role, _, _ in ports}
     button = f"{'~' if low else ''}reset" if "reset" in names else "1'b0"
@@ -121,16 +125,17 @@ def _top(
             f"  wire {_range(bank_bits)}bank;",
             f"  wire {_range(word_bits)}word;",
             f"  reg {_range(lane_bits)}last_lane;",
-            "  reg last_word;",
-            "  wire write, start, restart, done;",
+            "  reg last_word, live;",
+            "  wire write, commit, start, restart, done;",
             f"  wire {_range(8 * widest)}data;",
             f"  reg {_range(8 * widest)}read_data;",
             "  reg running;",
             "  wire core_reset = reset_all | restart;",
             f"  allo_link #({given}) link (",
             "    .clock(link_clock), .reset(reset_all), .rx(serial_rx), .tx(serial_tx), .bank(bank),",
-            "    .word(word), .last_lane(last_lane), .last_word(last_word), .write(write), .data(data),",
-            "    .read_data(read_data), .start(start), .restart(restart), .running(running));",
+            "    .word(word), .last_lane(last_lane), .last_word(last_word), .live(live), .write(write),",
+            "    .data(data), .read_data(read_data), .commit(commit), .start(start),",
+            "    .restart(restart), .running(running));",
             *(["  assign led = running;"] if "led" in names else []),
             "  reg [39:0] cycles;",
             "  always @(posedge link_clock) begin",
@@ -141,7 +146,7 @@ def _top(
             "    else if (running && !done) cycles <= cycles + 40'd1;",
             "  end",
             *_signals(design),
-            *_banks(banks, digest, 8 * widest),
+            *_banks(banks, digest, design, 8 * widest),
             *_selection(banks, bank_bits, word_bits, lane_bits),
             f"  {design.top} core (",
             ",\n".join(f"    .{p.name}({_wired(p.name)})" for p in top_ports(design)),
@@ -166,31 +171,45 @@ def _signals(design: HardwareDesign) -> list[str]:
     ]
 
 
-def _banks(banks: Sequence[Bank], digest: bytes, widest: int) -> list[str]:
+def _banks(banks: Sequence[Bank], digest: bytes, design: HardwareDesign, widest: int) -> list[str]:
     lines = []
     for number, bank in enumerate(banks):
         taken = f"data[{widest - 8 * bank.lanes + bank.width - 1}:{widest - 8 * bank.lanes}]"
         here = f"write && bank == {number}"
-        word = f"bank_{bank.name}"
+        word = bank.name
         if bank.array is not None:
             lines += memory(bank, here, taken)
+        elif bank.stream is not None:
+            lines += ring(bank, here, number, taken)
+        elif word == PROGRESS:
+            lines += progress([b for b in banks if b.stream is not None])
+        elif word == CYCLES:
+            lines += _cycles(bank, design)
+        elif word == IDENTITY:
+            value = int.from_bytes(digest, "little")
+            lines += [f"  wire [7:0] {word} = 64'h{value:016x} >> {{word[2:0], 3'd0}};"]
         elif bank.written:
             lines += [
                 f"  reg {_range(bank.width)}{word};",
                 f"  always @(posedge link_clock) if ({here}) {word} <= {taken};",
-                f"  assign core_{bank.name} = {word};",
+                f"  assign core_{bank.source} = {word};",
             ]
-        elif bank.name == CYCLES and not bank.source:
-            lines += [f"  wire {_range(bank.width)}{word} = cycles;"]
-        elif bank.name == IDENTITY and not bank.source:
-            value = int.from_bytes(digest, "little")
-            lines += [f"  wire [7:0] {word} = 64'h{value:016x} >> {{word[2:0], 3'd0}};"]
-        else:
+        elif bank.source:
             lines += [
                 f"  reg {_range(bank.width)}{word};",
-                f"  always @(posedge link_clock) if (running && done) {word} <= core_{bank.name};",
+                f"  always @(posedge link_clock) if (running && done) {word} <= core_{bank.source};",
             ]
     return lines
+
+
+def _cycles(bank: Bank, design: HardwareDesign) -> list[str]:
+    """The cycles of a run: to its end, or to the last word of one that has none."""
+    if not design.endless:
+        return [f"  wire {_range(bank.width)}{bank.name} = cycles;"]
+    return [
+        f"  reg {_range(bank.width)}{bank.name};",
+        f"  always @(posedge link_clock) if (moves) {bank.name} <= cycles + {bank.width}'d1;",
+    ]
 
 
 def _selection(banks: Sequence[Bank], bank_bits: int, word_bits: int, lane_bits: int) -> list[str]:
@@ -199,12 +218,15 @@ def _selection(banks: Sequence[Bank], bank_bits: int, word_bits: int, lane_bits:
         "    read_data = 0;",
         f"    last_lane = {lane_bits}'d0;",
         "    last_word = 1'b1;",
+        "    live = 1'b0;",
         "    case (bank)",
     ]
     for number, bank in enumerate(banks):
         last = f"last_word = word == {word_bits}'d{bank.depth - 1};"
-        read = f" read_data = bank_{bank.name};" if bank.read else ""
-        lines.append(
-            f"      {bank_bits}'d{number}: begin last_lane = {lane_bits}'d{bank.lanes - 1}; {last}{read} end"
-        )
+        if bank.stream is not None:
+            last = "last_word = 1'b0;"
+        read = f" read_data = {bank.name};" if bank.read else ""
+        live = " live = 1'b1;" if bank.live else ""
+        lane = f"last_lane = {lane_bits}'d{bank.lanes - 1};"
+        lines.append(f"      {bank_bits}'d{number}: begin {lane} {last}{live}{read} end")
     return [*lines, "      default: ;", "    endcase", "  end"]
