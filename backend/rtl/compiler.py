@@ -21,6 +21,7 @@ from .functions import callees as callees_of
 from .functions import count_cycles, cycles_at, estimate, partitioned, settle
 from .graph.addresses.stepping import step_addresses
 from .graph.mapping.units import Wanted, map_units
+from .graph.mapping.write_ports import keep_to_write_ports
 from .graph.prune import regions_of
 from .graph.regions import Call
 from .graph.simplify.steps import simplify
@@ -119,6 +120,9 @@ class Compiler:
         module = self._module_name(record.name)
         elaborator = Elaborator(self.program, record, module, self.library, constants)
         function = elaborator.run()
+        keep_to_write_ports(
+            function.arrays, self.library.record.cells, outermost=len(self._open) == 1
+        )
         static = elaborator.builder.static
         simplify(function, static, self.library, self.timing)
         step_addresses(function, static, self.timing)

@@ -288,8 +288,9 @@ def test_two_writes_of_one_branch_have_two_ports() -> None:
 
 
 def test_the_ports_of_banks_that_the_same_accesses_take_are_asked_once():
-    uses: dict[int, list[Hashable]] = {1: ["a", "b"], 2: ["a", "b", "c"], 3: ["c"], 4: []}
-    assert without_twins(uses) == {1: ["a"], 2: ["a", "c"], 3: ["c"], 4: []}
+    a, b, c, write = ("port", 0), ("port", 1), ("port", 2), ("writes", 0)
+    uses: dict[int, list[Hashable]] = {1: [a, write, b], 2: [a, write, b, c], 3: [c], 4: []}
+    assert without_twins(uses) == {1: [a, write], 2: [a, write, c], 3: [c], 4: []}
 
 
 def test_a_gather_compares_pairs_of_lanes_and_not_in_every_bank(monkeypatch: pytest.MonkeyPatch):

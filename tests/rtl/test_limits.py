@@ -30,6 +30,15 @@ def histogram(a: int32[N], h: float32[N]):
         h[a[i]] += 1.0
 
 
+def twice(a: int32[N], h: int32[N]):
+    x: int32[N]
+    for i in range(N // 2):
+        x[i] = a[i]
+        x[N - 1 - i] = a[i]
+    for j in range(N):
+        h[j] = x[j]
+
+
 def filtered(a: float32[N], y: float32[N]):
     for i in range(1, N):
         y[i] = y[i - 1] * 0.5 + a[i]
@@ -202,6 +211,7 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
     "reads": (window, "i"),
     "gathers": (gathered, "i"),
     "writes": (scattered, "i"),
+    "one_writes": (twice, "i"),
     "unit": (rest, "i"),
     "gains nothing": (steps, ""),
     "holds a loop": (sums, ""),
@@ -237,7 +247,8 @@ def test_a_limit_says_what_helps(kind: str):
     s = (df if program in REGIONS else allo).customize(program)
     if pipelined:
         s.pipeline(pipelined)
-    report = s.build(target="verilog").report
+    on_ice40 = {"device": "ice40", "clock_mhz": 50}
+    report = s.build(target="verilog", configs=on_ice40 if kind == "one_writes" else {}).report
     found = [loop.limit for f in report.functions for loop in loops(f.loops)]
     assert any(re.fullmatch(pattern(kind), limit) for limit in found), found
 

@@ -199,6 +199,7 @@ class Array:
         copied: the iterations of a loop of tasks take two copies in turn, which lie in one memory for
             each bank, or in two where they are ``split``.
         style: what its banks are to be made of, as their declarations say; "" where any will do.
+        one_writes: only one of the two ports of a bank may write, so that it is a block of its device.
     """
 
     name: str
@@ -220,6 +221,7 @@ class Array:
     copied: bool = False
     split: bool = False
     style: str = ""
+    one_writes: bool = False
 
     @property
     def banks(self) -> int:

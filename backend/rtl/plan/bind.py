@@ -84,7 +84,9 @@ def bind(function: Function, callees: dict[str, Interface]) -> Binding:
     binding = Binding()
     for array in function.arrays:
         binding.ports[array.number] = {}
-    written_only = {a.number for a in function.arrays if a.stored and not a.loaded}
+    written_only = {
+        a.number for a in function.arrays if a.stored and not a.loaded and not a.one_writes
+    }
     for body in bodies_of(function.root):
         _bind_ports(body, binding, written_only)
         _bind_units(body, binding)

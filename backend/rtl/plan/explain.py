@@ -85,12 +85,14 @@ def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
         node = next(n for n in body.nodes if n.number == resource[1])
         name = node.operator.name if node.operator is not None else node.op
         return limit("unit", ii=ii, unit=name, place=short(node.place), count=demand)
-    _, number, bank = resource
+    kind, number, bank = resource
     users = [
         n
         for n in body.nodes
         if n.access is not None and n.access.array.number == number and bank in n.access.banks()
     ]
+    if kind == "writes":
+        users = [n for n in users if n.kind == "store"]
     accesses = [n.access for n in users if n.access is not None]
     array = accesses[0].array
     reads = [n for n in users if n.kind == "load"]
@@ -101,12 +103,15 @@ def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
     if writes:
         parts.append(f"{_count(writes, 'write')} of {array.name} ({short(writes[0].place)})")
     need = "need" if len(users) > 1 else "needs"
+    needed = demand if kind == "writes" else _cycles(demand)
     gaps = {
-        "accesses": f"{' and '.join(parts)} {need} {_cycles(demand)} cycles",
+        "accesses": f"{' and '.join(parts)} {need} {needed} cycles",
         "bank": bank,
-        "ports": PORTS_PER_BANK,
         "array": array.name,
     }
+    if kind == "writes":
+        return limit("one_writes", ii=ii, **gaps)
+    gaps["ports"] = PORTS_PER_BANK
     advice = partition_advice(array, users)
     if advice is not None:
         return limit("ports", ii=ii, dim=advice[0], banks=advice[1], **gaps)

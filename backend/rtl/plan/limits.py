@@ -47,6 +47,10 @@ LIMITS = {
         "II={ii}: {accesses} of bank {bank}'s {ports} ports",
         "write {array} in fewer places of an iteration: unroll less, or collect the values first",
     ),
+    "one_writes": Limit(
+        "II={ii}: {accesses} of the one port that writes bank {bank}",
+        "`s.partition` {array}: each bank has such a port, and blocks of this device have no second one",
+    ),
     "words": Limit(
         "II={ii}: {count} {kind}s of stream {stream} ({place})",
         "one word that holds them all, as of a Stream of blocks, is one {kind}",

@@ -336,7 +336,9 @@ def resources_of(node: Node) -> list[Hashable]:
     """Ports and shared units a node takes for one slot."""
     access = node.access
     if access is not None and access.array.storage != "reg":
-        return [("port", access.array.number, bank) for bank in access.banks()]
+        number, writes = access.array.number, access.array.one_writes and node.kind == "store"
+        kinds = ("port", "writes") if writes else ("port",)
+        return [(kind, number, bank) for bank in access.banks() for kind in kinds]
     if node.stream is not None:
         # Whether a stream is empty or full is asked of no port.
         return [] if node.data in ASKS else [("stream", node.stream.number)]

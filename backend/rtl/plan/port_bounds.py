@@ -13,7 +13,7 @@ from .interval import is_unit
 from .modulo import resources_of
 from .share import PORTS_PER_BANK, parties, shared_uses, without_twins
 
-_CAPACITY = {"port": PORTS_PER_BANK, "stream": 1}
+_CAPACITY = {"port": PORTS_PER_BANK, "writes": 1, "stream": 1}
 
 
 def ports_of(body: Body) -> dict[Hashable, int]:

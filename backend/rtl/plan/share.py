@@ -88,6 +88,8 @@ class Parties:
             return None
         mixed: list[User] | None = None
         for members in self._groups:
+            if _kept_apart(node, members[0][0]):
+                continue
             if node.party >= 0:
                 if node.party == members[0][0].party:
                     return members
@@ -109,6 +111,11 @@ class Parties:
             node, other, (time - start) // self._ii if self._ii else 0
         )
         return apart
+
+
+def _kept_apart(a: Node, b: Node) -> bool:
+    """Whether a load and a store of an array have a port each, so that only one port writes."""
+    return a.kind != b.kind and a.access is not None and a.access.array.one_writes
 
 
 def parties(users: Iterable[User], ii: int = 0) -> list[list[Node]]:
@@ -153,9 +160,10 @@ def without_twins(uses: Mapping[int, list[Hashable]]) -> dict[int, list[Hashable
     for number, found in uses.items():
         for use in found:
             users[use].append(number)
-    first: dict[tuple[int, ...], Hashable] = {}
+    first: dict[tuple[Hashable, ...], Hashable] = {}
     for use, numbers in users.items():
-        first.setdefault(tuple(numbers), use)
+        kind = use[0] if isinstance(use, tuple) else use  # kinds differ in how many uses they take
+        first.setdefault((kind, *numbers), use)
     kept = set(first.values())
     return {number: [use for use in found if use in kept] for number, found in uses.items()}
 

@@ -1,1 +1,1 @@
-"""What operations are made of: multiplier blocks or lookup tables, alone or several in a block."""
+"""What operations are made of, multiplier blocks or lookup tables, and what keeps an array a memory block."""
