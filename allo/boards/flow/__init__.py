@@ -1,5 +1,5 @@
 """From a design and a board to a bitstream: clock, constraints, tools, timing."""
 
-from .make import Bitstream, bitstream
+from .make import Bitstream, Netlist, bitstream, netlist
 
-__all__ = ["Bitstream", "bitstream"]
+__all__ = ["Bitstream", "Netlist", "bitstream", "netlist"]

@@ -99,12 +99,16 @@ class _Maker:
         self._module, self._board, self._flow = module, board, flow
         self._seeds = seeds
 
-    def attempt(self, setting: clock.Setting) -> _Attempt:
-        """The best of the seeds at one clock."""
+    def design(self, setting: clock.Setting) -> tuple[Design, Shell]:
+        """What the tools are given at one clock."""
         shell = shell_of(self._module, self._board, setting.mhz, BAUD)
         text = f"{shell.verilog}\n{clock.verilog(self._board, setting)}"
         pins = constraints(self._board, shell.ports, self._flow.bitstream)
-        design = Design(text, shell.top, pins, setting.mhz)
+        return Design(text, shell.top, pins, setting.mhz), shell
+
+    def attempt(self, setting: clock.Setting) -> _Attempt:
+        """The best of the seeds at one clock."""
+        design, shell = self.design(setting)
         _, used = self._flow.count(design)
         check_fit(self._board, used, self._module.report)
         lut = used["lut"]
@@ -174,21 +178,17 @@ def bitstream(
     """
     start = perf_counter()
     target = Path(path)
-    setting = None if clock_mhz is None else clock.asked(board, clock_mhz)
     flow = Flow(board, timeout, progress)
-    if setting is not None and flow.untimed:
+    if clock_mhz is not None and flow.untimed:
         warnings.warn(
             f"{board.name}: nextpnr times no path through {', '.join(flow.untimed)}, so that a clock of "
-            f"{setting.mhz:.6g} MHz is not sure; without clock_mhz it is no faster than the build's.",
+            f"{clock_mhz:.6g} MHz is not sure; without clock_mhz it is no faster than the build's.",
             AlloWarning,
             stacklevel=3,
         )
     first = 1 if seed is None else seed
     tried = (seed,) if seeds == 1 else tuple(range(first, first + seeds))
-    maker = _Maker(module, board, flow, tried)
-    made = maker.chosen() if setting is None else maker.attempt(setting)
-    if not made.meets:
-        raise _too_slow(made, board)
+    made = _routed(_Maker(module, board, flow, tried), board, clock_mhz)
     _write(target, flow.packed(made.design, made.lut, made.seed))
     return Bitstream(
         path=target,
@@ -201,6 +201,43 @@ def bitstream(
         routing=made.routing,
         untimed=flow.untimed,
     )
+
+
+def _routed(maker: _Maker, board: Board, clock_mhz: float | None) -> _Attempt:
+    """A design at the clock that is asked for, or at the fastest that it reaches."""
+    if clock_mhz is None:
+        return maker.chosen()
+    made = maker.attempt(clock.asked(board, clock_mhz))
+    if not made.meets:
+        raise _too_slow(made, board)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Netlist:
+    """A design as the tools have it: what Yosys or nextpnr wrote, the shell it was made of, and its clock."""
+
+    modules: Any
+    shell: Shell
+    clock_mhz: float
+
+
+def netlist(
+    module: Any, board: Board, *, clock_mhz: float | None, routed: bool, timeout: float
+) -> Netlist:
+    """The netlist that the bitstream of a design is made of, or that which is placed and routed for it.
+
+    Raises:
+        BoardError, CapacityError, TimingError, ToolMissingError, ToolFailedError: as of :func:`bitstream`.
+    """
+    flow = Flow(board, timeout)
+    maker = _Maker(module, board, flow, (None,))
+    if routed or clock_mhz is None:
+        made = _routed(maker, board, clock_mhz)
+        found = flow.netlist(made.design, (made.lut, made.seed) if routed else None)
+        return Netlist(found, made.shell, made.design.clock_mhz)
+    design, shell = maker.design(clock.asked(board, clock_mhz))
+    return Netlist(flow.netlist(design, None), shell, design.clock_mhz)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import tempfile
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from allo.backend import devices
 from allo.backend.synth import Routing
@@ -22,7 +24,7 @@ from ..record import OPEN, Board
 
 log = logging.getLogger(__name__)
 _SOURCE, _CELLS, _NETLIST, _REPORT = "design.sv", "cells.json", "netlist.json", "report.json"
-_FILE = "design.bit"
+_FILE, _ROUTED, _KEPT = "design.bit", "routed.json", "routed.json.gz"
 
 Progress = Callable[[str], None]
 
@@ -94,6 +96,12 @@ class Flow:
         """The bitstream of a run."""
         return (self._routed(design, lut, seed) / _FILE).read_bytes()
 
+    def netlist(self, design: Design, routed: tuple[int, int | None] | None) -> Any:
+        """The netlist as JSON of Yosys: after synthesis, or after a run with so many tables and a seed."""
+        if routed is None:
+            return json.loads((self.count(design)[0] / _NETLIST).read_text())
+        return json.loads(gzip.decompress((self._routed(design, *routed) / _KEPT).read_bytes()))
+
     def _routed(self, design: Design, lut: int, seed: int | None) -> Path:
         routers = tuple(self._routing.routers.values())
         options = (
@@ -115,7 +123,7 @@ class Flow:
             netlist.name, design.constraints, " ".join(options), " ".join(pack),
             self._nextpnr.version, self._packer.version,
         )  # fmt: skip
-        return cached(("bitstreams",), key, (_FILE, _REPORT), make)
+        return cached(("bitstreams",), key, (_FILE, _REPORT), make, bulky=(_KEPT,))
 
     def _board_arguments(self, seed: int | None) -> tuple[str, ...]:
         return () if seed is None else ("--seed", str(seed))
@@ -134,6 +142,7 @@ class Flow:
         self._progress(f"place and route by {self._nextpnr.version}, for {design.clock_mhz:g} MHz")
         start = perf_counter()
         files = ["--json", _NETLIST, "--report", _REPORT, "--timing-allow-fail"]
+        files += ["--write", _ROUTED] if "--write" not in options else []
         run(
             self._nextpnr, ["-q", *options, *files], folder,
             what="Place and route", timeout=self._timeout,
@@ -151,6 +160,7 @@ class Flow:
         found = read_routing(report, self._board.part, design.clock_mhz, places)
         (kept / _REPORT).write_text(json.dumps(found.to_json()))
         (kept / _FILE).write_bytes((folder / _FILE).read_bytes())
+        (kept / _KEPT).write_bytes(gzip.compress((folder / _ROUTED).read_bytes(), 6, mtime=0))
 
 
 def _program(bitstream: devices.Bitstream) -> str:

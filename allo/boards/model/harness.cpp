@@ -36,12 +36,12 @@ int main(int argc, char** argv) {
   int send_left = 0, send_count = 0, take_left = 0, take_count = 0, button = 0;
   uint32_t send_bits = 0, take_bits = 0;
   long idle = 0, since = 0;
-  top->clock = 0; top->serial_rx = 1; top->reset = RESET_OFF;
+  top->clock = 0; top->serial_rx = 1; unsigned char unused = 0; RESET = RESET_OFF; (void)unused;
   top->eval();
   std::string line;
   for (;;) {
     if (in.empty() && !send_left) ++idle; else idle = 0;
-    if (take_left || top->led) idle = 0;
+    if (take_left || RUNNING) idle = 0;
     if (++since >= 512 || idle > divider * 400) {
       const bool rest = idle > divider * 400;
       since = 0;
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
       send_left = 10; send_count = divider;
     }
     top->serial_rx = send_left ? send_bits & 1 : 1;
-    top->reset = button ? !RESET_OFF : RESET_OFF;
+    RESET = button ? !RESET_OFF : RESET_OFF;
     if (button) --button;
     top->clock = 1; top->eval();
     top->clock = 0; top->eval();
