@@ -31,6 +31,7 @@ from .export.writes_in_reset import writes_in_reset
 from .graph.mapping.units import Wanted
 from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
+from .interfaces.beside.choose import TransferChooser, join_transfers
 from .interfaces.placed import card_of, placed_interface
 from .interfaces.wrapper import wrap
 from .netlist.modules import with_locations
@@ -38,7 +39,7 @@ from .operators.iterated import GO
 from .operators.library import OperatorLibrary
 from .overlap_loops import choose_loops
 from .plan.bind import Interface
-from .read.records import FunctionRecord, Program, read_program
+from .read.records import ChooseTransfers, FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report
 from .resources.design import ultra_memories
@@ -55,6 +56,7 @@ def compile_module(
     overlap_loops: bool,
     max_dsp: int | None,
     subnormals: str,
+    choose: ChooseTransfers | None = None,
     **settings: Any,
 ) -> tuple[Compiler, Interface, list[str]]:
     """Compile a function of a module, which is changed, and what it calls; the third: notes of the report.
@@ -65,7 +67,8 @@ def compile_module(
     def attempt(
         module: ir.Module, quiet: bool, max_dsp: int | None = None
     ) -> tuple[Compiler, Interface]:
-        program = read_program(module, top, checks=checks, flush=subnormals == FLUSH, quiet=quiet)
+        flush = subnormals == FLUSH
+        program = read_program(module, top, checks=checks, flush=flush, quiet=quiet, choose=choose)
         return _compile(program, top, max_dsp=max_dsp, subnormals=subnormals, **settings)
 
     tried = loops_to_try(module) if overlap_loops and checks == NO_CHECKS else []
@@ -158,6 +161,9 @@ def compile_design(
     module = parse_module(module) if isinstance(module, str) else module
     interface = placed_interface(module, top, interface, external, device)
     about = None if interface is None else read_arguments(module, top, interface)
+    choose = None
+    if interface is not None and about is not None and not (check_bounds or check_dependences):
+        choose = TransferChooser(about, interface)
     checks = Checks(check_bounds, check_dependences)
     start_circt()
     compiler, made, notes = compile_module(
@@ -170,7 +176,9 @@ def compile_design(
         external=external,
         max_dsp=max_dsp,
         subnormals=subnormals,
+        choose=choose,
     )
+    transfers = compiler.program.transfers
     record = compiler.program.functions[top]
     waiting = frozenset(external if "region" in record.attrs else ())
     function = compiler.modules[made.module].function
@@ -197,7 +205,9 @@ def compile_design(
     wrapper = None
     if interface is not None and about is not None:
         _refuse_endless(design, top, function.place)
-        wrapper = wrap(design, made.ports, interface, about, compiler.locations, card_of(device))
+        join_transfers(design, transfers, len(about.signature.arguments))
+        card = card_of(device)
+        wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)
     body = netlist.body_text()

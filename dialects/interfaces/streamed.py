@@ -6,7 +6,7 @@ first, as a stream gives an element once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .._mlir import ir
 from ..affine.loops import walk
@@ -33,7 +33,7 @@ def stream_arguments(module: ir.Module, top: str, positions: Sequence[int]) -> N
         fold_views(module)
         function = functions_of(module.operation)[top]
         for position in positions:
-            _merge_loads(module, function, position)
+            merge_loads(functions_of(module.operation), function, position)
             check_order(module, function, position)
             _rewrite(module, function, position)
 
@@ -43,7 +43,9 @@ def _uses_in(function: ir.Operation, position: int) -> list[ir.Operation]:
     return [op for op in walk(function) if argument in list(op.operands)]
 
 
-def _merge_loads(module: ir.Module, function: ir.Operation, position: int) -> None:
+def merge_loads(
+    functions: Mapping[str, ir.Operation], function: ir.Operation, position: int
+) -> None:
     """One load in place of several of one element in one block, of an array that nothing writes."""
     users = _uses_in(function, position)
     if any(op.name not in (*_LOADS, "func.call") for op in users):
@@ -51,8 +53,8 @@ def _merge_loads(module: ir.Module, function: ir.Operation, position: int) -> No
     seen: dict[tuple[object, ...], ir.Value] = {}
     for op in users:
         if op.name == "func.call":
-            callee, inner = _callee(module, op, entry_of(function).arguments[position])
-            _merge_loads(module, callee, inner)
+            callee, inner = _callee(functions, op, entry_of(function).arguments[position])
+            merge_loads(functions, callee, inner)
             continue
         shown = str(op.attributes["map"]) if "map" in op.attributes else ""
         key = (op.block, op.name, shown, *op.operands)
@@ -63,9 +65,11 @@ def _merge_loads(module: ir.Module, function: ir.Operation, position: int) -> No
             seen[key] = op.results[0]
 
 
-def _callee(module: ir.Module, call: ir.Operation, array: ir.Value) -> tuple[ir.Operation, int]:
+def _callee(
+    functions: Mapping[str, ir.Operation], call: ir.Operation, array: ir.Value
+) -> tuple[ir.Operation, int]:
     """The function that is called, and which of its arguments an array is."""
-    return functions_of(module.operation)[callee_of(call)], list(call.operands).index(array)
+    return functions[callee_of(call)], list(call.operands).index(array)
 
 
 def _rewrite(module: ir.Module, function: ir.Operation, position: int) -> None:
@@ -92,7 +96,7 @@ def _only_callee(
     module: ir.Module, function: ir.Operation, call: ir.Operation, array: ir.Value, position: int
 ) -> tuple[ir.Operation, int]:
     """The function that is called with the array, if this is its only call."""
-    callee, inner = _callee(module, call, array)
+    callee, inner = _callee(functions_of(module.operation), call, array)
     name = symbol(callee)
     calls = [
         op

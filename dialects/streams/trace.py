@@ -49,23 +49,27 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
+class Loop:
+    """A loop around accesses; its index is in a slot of the environment."""
+
     slot: int
     lower: tuple[Formula, ...]
     upper: tuple[Formula, ...]
     step: int
     pipelined: bool
-    body: list[_Node]
+    body: list[Node]
 
 
 @dataclass(frozen=True, slots=True)
-class _If:
+class Branch:
+    """A condition around accesses: rows that are 0 where the second is set, and not negative elsewhere."""
+
     rows: tuple[tuple[Formula, bool], ...]
-    then: list[_Node]
-    otherwise: list[_Node]
+    then: list[Node]
+    otherwise: list[Node]
 
 
-_Node = Access | _Loop | _If
+Node = Access | Loop | Branch
 Event = tuple[Access, tuple[int, ...] | None, int]
 
 
@@ -106,6 +110,16 @@ class Trace:
         return _run(self._nodes, env, count(1), 0)
 
     @property
+    def tree(self) -> Sequence[Node]:
+        """Its accesses, and the loops and conditions around them, in order."""
+        return self._nodes
+
+    @property
+    def slots(self) -> int:
+        """How many numbers an environment of its formulas has."""
+        return self._slots
+
+    @property
     def is_empty(self) -> bool:
         """Whether the process touches no watched array."""
         return not self._nodes
@@ -138,19 +152,19 @@ class Trace:
         few = replace(loop, upper=(*loop.upper, lambda _: stop))
         return _run([few], env, count(1), 0)
 
-    def _loop_alone(self) -> _Loop | None:
+    def _loop_alone(self) -> Loop | None:
         only = self._nodes[0] if len(self._nodes) == 1 else None
-        return only if isinstance(only, _Loop) else None
+        return only if isinstance(only, Loop) else None
 
     # --- reading -----------------------------------------------------------------
 
-    def _block(self, ops: Iterable[ir.Operation], *, certain: bool) -> list[_Node]:
-        nodes: list[_Node] = []
+    def _block(self, ops: Iterable[ir.Operation], *, certain: bool) -> list[Node]:
+        nodes: list[Node] = []
         for op in ops:
             nodes += self._op(op, certain)
         return nodes
 
-    def _op(self, op: ir.Operation, certain: bool) -> list[_Node]:
+    def _op(self, op: ir.Operation, certain: bool) -> list[Node]:
         if op.name == "affine.for":
             return self._loop(op, certain)
         if op.name == "affine.if":
@@ -163,7 +177,7 @@ class Trace:
             return [n for ops in inside for n in self._block(ops, certain=False)]
         return self._access(op, certain)
 
-    def _loop(self, op: ir.Operation, certain: bool) -> list[_Node]:
+    def _loop(self, op: ir.Operation, certain: bool) -> list[Node]:
         spec = spec_of(op)
         lower, upper = self._all(spec.lower), self._all(spec.upper)
         known = lower is not None and upper is not None
@@ -176,9 +190,9 @@ class Trace:
         body = self._block(body_operations(op), certain=certain and known)
         if not body or lower is None or upper is None:
             return body
-        return [_Loop(slot, lower, upper, spec.step, "pipeline_ii" in op.attributes, body)]
+        return [Loop(slot, lower, upper, spec.step, "pipeline_ii" in op.attributes, body)]
 
-    def _condition(self, op: ir.Operation, certain: bool) -> list[_Node]:
+    def _condition(self, op: ir.Operation, certain: bool) -> list[Node]:
         condition = condition_of(op)
         rows = self._all(condition.exprs)
         branches = [
@@ -191,9 +205,9 @@ class Trace:
         then, otherwise = branches[0], branches[1] if len(branches) > 1 else []
         if rows is None or not (then or otherwise):
             return [*then, *otherwise]
-        return [_If(tuple(zip(rows, condition.equal, strict=True)), then, otherwise)]
+        return [Branch(tuple(zip(rows, condition.equal, strict=True)), then, otherwise)]
 
-    def _call(self, op: ir.Operation, certain: bool) -> list[_Node]:
+    def _call(self, op: ir.Operation, certain: bool) -> list[Node]:
         name = callee_of(op)
         callee = self._functions.get(name)
         if callee is None or not len(callee.regions[0].blocks) or name in self._open:
@@ -216,7 +230,7 @@ class Trace:
             if formula is not None:
                 self._formulas[argument] = formula
 
-    def _access(self, op: ir.Operation, certain: bool) -> list[_Node]:
+    def _access(self, op: ir.Operation, certain: bool) -> list[Node]:
         touched = [v for v in op.operands if v in self._arrays]
         if not touched or op.name == "func.return":
             return []
@@ -274,12 +288,12 @@ def _operations(block: ir.Block) -> Iterator[ir.Operation]:
         yield op.operation
 
 
-def _range_of(loop: _Loop, env: Environment) -> tuple[int, int]:
+def _range_of(loop: Loop, env: Environment) -> tuple[int, int]:
     return max(f(env) for f in loop.lower), min(f(env) for f in loop.upper)
 
 
 def _run(
-    nodes: Sequence[_Node], env: Environment, numbers: Iterator[int], iteration: int
+    nodes: Sequence[Node], env: Environment, numbers: Iterator[int], iteration: int
 ) -> Iterator[Event]:
     for node in nodes:
         if isinstance(node, Access):
@@ -287,7 +301,7 @@ def _run(
                 yield node, None, iteration
             else:
                 yield node, tuple(f(env) for f in node.subscripts), iteration
-        elif isinstance(node, _Loop):
+        elif isinstance(node, Loop):
             low, high = _range_of(node, env)
             for value in range(low, high, node.step):
                 env[node.slot] = value

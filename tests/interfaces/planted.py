@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from allo.backend.rtl.interfaces import shell
+from allo.backend.rtl.interfaces.beside import serve
 
 
 def plant(
@@ -19,4 +20,6 @@ def plant(
     space = {"__name__": module.__name__, "__package__": module.__package__}
     exec(compile(source.replace(old, new), module.__file__ or "", "exec"), space)
     for name in names:
-        monkeypatch.setattr(shell, name, space[name])
+        for user in (shell, serve):
+            if hasattr(user, name):
+                monkeypatch.setattr(user, name, space[name])

@@ -145,6 +145,48 @@ def masters(rng: np.random.Generator) -> tuple[Case, Any]:
     return case, {name: _master(rng, bundle=shared) for name in case.arrays}
 
 
+def tiled(rng: np.random.Generator) -> Case:
+    """Tiles of matrices, each cached at its loops, in place or from one matrix to another."""
+    T = TYPES[rng.integers(len(TYPES))]
+    L = int(rng.integers(1, 6))
+    P, Q, R, C = (int(n) for n in rng.integers(1, 5, 4))
+    M, N, W = P * R, Q * C * L, C * L
+
+    def scale(A: T[M, N], B: T[M, N], y: T[M]):
+        for p, q in allo.grid(P, Q):
+            for r in range(R):
+                for c in range(W):
+                    B[p * R + r, q * W + c] = B[p * R + r, q * W + c] + A[p * R + r, q * W + c]
+        for m in range(M):
+            y[m] = 0 if M == 1 else y[m]
+
+    schedule = allo.customize(scale)
+    at = ("p", "q")[rng.integers(2)]
+    doubled = bool(rng.integers(2))
+    for name in ("A", "B"):
+        if rng.integers(4) or doubled:
+            target = getattr(schedule, name)
+            made = schedule.cache(target, at=at, double_buffer=doubled, lanes=L)
+            for each in (target, made) if L > 1 else ():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", PartitionWarning)
+                    columns = (N if at == "p" else W) > 1
+                    dim = 2 if each is target or (R > 1 and columns) else 1
+                    schedule.partition(each, partition_type=Partition.Cyclic, dim=dim, factor=L)
+    schedule.pipeline("c")
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        return [values(rng, T, shape) for shape in ((M, N), (M, N), (M,))]
+
+    return Case(schedule, draw, ("A", "B", "y"))
+
+
+def cached(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Arrays that pass while the design runs."""
+    case = tiled(rng)
+    return case, {name: _master(rng) for name in case.arrays}
+
+
 def streams(rng: np.random.Generator) -> tuple[Case, Any]:
     """Arrays that are AXI4-Streams; scalars are registers or ports."""
     case = mapped(rng)
@@ -166,7 +208,13 @@ def mixed(rng: np.random.Generator) -> tuple[Case, Any]:
     } | {"return": "s_axilite"}
 
 
-INTERFACES = {"m_axi": masters, "axis": streams, "memory": memories, "mixed": mixed}
+INTERFACES = {
+    "m_axi": masters,
+    "cached": cached,
+    "axis": streams,
+    "memory": memories,
+    "mixed": mixed,
+}
 
 
 @dataclass(slots=True)

@@ -50,7 +50,8 @@ def test_a_memory_has_latency_and_bandwidth() -> None:
 
     def cycles(channel: MemoryChannel | None) -> int:
         memory = {"A": channel, "B": channel} if channel else None
-        module = build(schedule, {"A": "m_axi", "B": "m_axi"}, stalls=0.0).variant(memory=memory)
+        asked = {"kind": "m_axi", "copy": True, "width": 32}
+        module = build(schedule, {"A": asked, "B": asked}, stalls=0.0).variant(memory=memory)
         return agree(schedule, module, draw, (1,))[0]
 
     ideal = cycles(None)

@@ -13,6 +13,7 @@ from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.interfaces.order import written_whole
 from allo.dialects.interfaces.streamed import stream_arguments
+from allo.dialects.interfaces.transfers import Transfer
 from allo.dialects.types import Stream
 
 from ..design import HardwareDesign
@@ -30,6 +31,7 @@ class Arguments:
         results: names of arrays that are returned.
         written_whole: names of arrays whose every element the kernel writes.
         counts: elements of the arrays that are streams.
+        transfers: arrays whose elements pass while the core runs.
     """
 
     top: str
@@ -40,6 +42,7 @@ class Arguments:
     results: frozenset[str] = frozenset()
     written_whole: frozenset[str] = frozenset()
     counts: Mapping[str, int] = field(default_factory=dict)
+    transfers: Mapping[str, Transfer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,8 @@ class Known:
     written_whole: frozenset[int]
     streamed: tuple[int, ...]
 
-    def of(self, design: HardwareDesign) -> Arguments:
-        """The arguments as a design spells them."""
+    def of(self, design: HardwareDesign, transfers: Mapping[int, Transfer]) -> Arguments:
+        """The arguments as a design spells them; ``transfers`` by position."""
         arrays = {array.name for array in design.arrays}
         spelled, sorts, places = {}, {}, {}
         for name, parameter in zip(design.arguments, self.signature.arguments, strict=True):
@@ -75,7 +78,8 @@ class Known:
             shape = self.signature.arguments[position].shape or ()
             counts[design.arguments[position]] = prod(extent or 0 for extent in shape)
         top, place = self.signature.top, self.signature.place
-        return Arguments(top, place, spelled, sorts, places, results, whole, counts)
+        moved = {design.arguments[n]: transfer for n, transfer in transfers.items()}
+        return Arguments(top, place, spelled, sorts, places, results, whole, counts, moved)
 
 
 def read_arguments(module: ir.Module, top: str, interface: str | Mapping[str, Any]) -> Known:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from allo.dialects.interfaces.transfers import Transfer
+
 CLOCK, RESET = "ap_clk", "ap_rst_n"
 LITE = "s_axi_control"
 PAGE = 4096
@@ -79,6 +81,8 @@ class Master:
 class Buffered:
     """An array in a memory on the outside, which the wrapper copies to and from RAM beside the core.
 
+    With ``beside`` there is no such RAM: its elements pass while the core runs.
+
     Attributes:
         name: the argument or result.
         bundle: of its AXI4 master.
@@ -96,6 +100,7 @@ class Buffered:
     count: int
     loaded: bool
     stored: bool
+    beside: Transfer | None = None
 
     @property
     def bytes(self) -> int:

@@ -16,8 +16,9 @@ from .arguments import Arguments
 from .board import BUS_ERROR, PAGE, Board, Buffered, Master, StreamEnd
 from .control import lay_out
 from .masters import ADDRESS
-from .shell import Core, wires_of
+from .shell import Core
 from .walk import most_lanes
+from .wires import wires_of
 
 CONTROL = "return"
 """The key that says how the design is started, as HLS tools call that port."""
@@ -28,7 +29,7 @@ KINDS = {
     "control": ("s_axilite", "port"),
 }
 _A = {"array": "an array", "scalar": "a scalar", "stream": "a stream"}
-_FIELDS = {"kind", "bundle", "width", "burst", "outstanding"}
+_FIELDS = {"kind", "bundle", "width", "burst", "outstanding", "copy"}
 _WIDTHS = (32, 64, 128, 256, 512)
 _BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 DEFAULT_BURST, DEFAULT_OUTSTANDING, MOST_OUTSTANDING = 64, 16, 64
@@ -43,6 +44,7 @@ class Asked:
     width: int | None = None
     burst: int | None = None
     outstanding: int | None = None
+    copy: bool | None = None
 
 
 def read_interface(option: str | Mapping[str, Any], arguments: Arguments) -> dict[str, Asked]:
@@ -134,6 +136,12 @@ def _check_numbers(name: str, asked: Asked, place: SourcePlace | None) -> None:
             place,
             help=f"it takes an integer {range_text or 'of ' + ', '.join(map(str, known))}.",
         )
+    if asked.copy not in (None, True, False):
+        raise InterfaceError(
+            f"The interface of {name} has copy {asked.copy!r}.",
+            place,
+            help="it takes True for a copy of the whole array, or False for none.",
+        )
     bundle = asked.bundle
     if bundle is not None and not (
         isinstance(bundle, str) and bundle.isascii() and bundle.isidentifier()
@@ -198,7 +206,8 @@ def _check_names(board: Board, arguments: Arguments) -> None:
 
 
 def _buffered(array: ArrayInterface, bundle: str, arguments: Arguments) -> Buffered:
-    if not array.ports:
+    transfer = arguments.transfers.get(array.name)
+    if not array.ports and transfer is None:
         raise InterfaceError(
             f"{array.name} cannot have the interface 'm_axi': nothing reads or writes it.",
             arguments.places.get(array.name),
@@ -217,8 +226,9 @@ def _buffered(array: ArrayInterface, bundle: str, arguments: Arguments) -> Buffe
         cell=max(8, 1 << (array.width - 1).bit_length()),
         signed=is_signed(dtype),
         count=count,
-        loaded=bool(array.ports) and not (array.direction == "out" and whole),
+        loaded=transfer.loads is not None if transfer else not (array.direction == "out" and whole),
         stored=stored,
+        beside=transfer,
     )
 
 
@@ -243,7 +253,7 @@ def _master(
                     arguments.places.get(each.name),
                     help=f"give them one {field}, or a bundle each.",
                 )
-    natural = max(most_lanes(arrays[b.name].layout, 512 // min(b.cell, 512)) * b.cell for b in mine)
+    natural = max(_natural_width(b, arrays[b.name]) for b in mine)
     width = found.get("width", (min(512, max(32, natural)), ""))[0]
     longest = PAGE // (width // 8)
     burst = min(found.get("burst", (DEFAULT_BURST, ""))[0], longest)
@@ -255,6 +265,13 @@ def _master(
         reads=any(b.loaded for b in mine),
         writes=any(b.stored for b in mine),
     )
+
+
+def _natural_width(buffered: Buffered, array: ArrayInterface) -> int:
+    """The bits that an array can use in a cycle; what passes beside the core fills the widest bus."""
+    if buffered.beside is not None:
+        return 1 << (buffered.bytes * 8 - 1).bit_length()
+    return most_lanes(array.layout, 512 // min(buffered.cell, 512)) * buffered.cell
 
 
 def _stream(stream: StreamInterface, count: int | None) -> StreamEnd:

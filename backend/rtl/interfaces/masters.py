@@ -26,11 +26,13 @@ class Channel:
 
     Attributes:
         issue: whether a burst is asked for in this cycle, of ``length`` beats less one.
-        idle: whether none is left to ask for, and none is under way.
+        free: whether none is left to ask for.
+        idle: whether none is under way besides.
     """
 
     issue: str
     length: str
+    free: str
     idle: str
 
 
@@ -109,7 +111,8 @@ def _addresses(
     text.output(f"{channel}LEN", "i8", held_length)
     text.output(f"{channel}VALID", "i1", valid)
     none = text.compare("eq", under_way, text.const(0, many), many)
-    return Channel(issue, last, text.all_of(text.invert(some), none))
+    unasked = text.invert(some)
+    return Channel(issue, last, unasked, text.all_of(unasked, none))
 
 
 def _bad(text: ModuleBuilder, taken: str, response: str) -> None:
@@ -118,23 +121,28 @@ def _bad(text: ModuleBuilder, taken: str, response: str) -> None:
     text.output("bad", "i1", text.all_of(taken, wrong))
 
 
-def reader_module(master: Master, beats: int, made: Made) -> ModuleBuilder:
-    """The engine that reads: out ``data``, ``valid``, for ``ready``; ``beats`` is a width."""
-    text = ModuleBuilder(
-        f"axi_reader_{master.width}x{master.burst}_{master.outstanding}_{beats}", Locations()
-    )
+def reader_module(master: Master, beats: int, made: Made, lines: int = 2) -> ModuleBuilder:
+    """The engine that reads: out ``data``, ``valid``, for ``ready``; ``beats`` is a width.
+
+    ``free`` is high when it may be told to go; ``lines`` are those that it keeps.
+    """
+    sizes = (master.burst, master.outstanding, beats, *([lines] if lines != 2 else []))
+    name = f"axi_reader_{master.width}x{'_'.join(map(str, sizes))}"
+    text = ModuleBuilder(name, Locations())
     inputs, outputs = address_ports("AR", beats)
     inputs |= {"RDATA": master.width, "RRESP": 2, "RLAST": 1, "RVALID": 1, "ready": 1}
-    reserve_ports(text, inputs, (*outputs, "RREADY", "data", "valid", "bad"))
+    reserve_ports(text, inputs, (*outputs, "RREADY", "data", "valid", "bad", "free"))
     fifo = made.fifo(
         text,
         "arriving",
         master.width,
-        2,
+        lines,
         {"in_data": "%RDATA", "in_valid": "%RVALID", "out_ready": "%ready"},
     )
     taken = text.all_of("%RVALID", fifo["in_ready"])
-    _addresses(text, master, beats, "AR", text.all_of(taken, "%RLAST"), text.const(1, 1))
+    over = text.all_of(taken, "%RLAST")
+    channel = _addresses(text, master, beats, "AR", over, text.const(1, 1))
+    text.output("free", "i1", channel.free)
     text.output("RREADY", "i1", fifo["in_ready"])
     text.output("data", f"i{master.width}", fifo["out_data"])
     text.output("valid", "i1", fifo["out_valid"])
@@ -154,7 +162,7 @@ def writer_module(master: Master, beats: int, made: Made) -> ModuleBuilder:
     )
     inputs, outputs = address_ports("AW", beats)
     inputs |= {"WREADY": 1, "BRESP": 2, "BVALID": 1, "data": width, "strobe": strobes, "valid": 1}
-    names = ("WDATA", "WSTRB", "WLAST", "WVALID", "BREADY", "ready", "idle", "bad")
+    names = ("WDATA", "WSTRB", "WLAST", "WVALID", "BREADY", "ready", "idle", "free", "bad")
     reserve_ports(text, inputs, (*outputs, *names))
     lengths_ready = text.named("lengths_ready")
     channel = _addresses(text, master, beats, "AW", "%BVALID", lengths_ready)
@@ -197,5 +205,6 @@ def writer_module(master: Master, beats: int, made: Made) -> ModuleBuilder:
     text.output("BREADY", "i1", text.const(1, 1))
     text.output("ready", "i1", text.all_of(is_open, free))
     text.output("idle", "i1", channel.idle)
+    text.output("free", "i1", channel.free)
     _bad(text, "%BVALID", "%BRESP")
     return text

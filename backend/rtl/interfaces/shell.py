@@ -3,6 +3,7 @@
 A run has three parts. First every array that the kernel may read is copied in, those of different
 bundles at the same time. Then the core runs. Then every array that it may have written is copied
 out, and the last words of streams leave. ``ap_done`` follows when every write has been answered.
+Arrays that pass while the core runs (:mod:`.beside`) are read from the start on.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from ..emit.builder import ModuleBuilder, Wiring, identifier
 from ..graph.linear import bits_unsigned
 from ..netlist.locations import Locations
 from ..netlist.modules import Ports
-from .board import BUS_ERROR, LITE, Board, Buffered, Master, Wire
+from .beside.serve import Server
+from .board import BUS_ERROR, LITE, Board, Buffered, Master
 from .buffer import buffer_module
 from .control import control_module, lite_ports
 from .converters import narrower_module, widener_module
-from .masters import ADDRESS, master_ports, reader_module, writer_module
+from .masters import ADDRESS, reader_module, writer_module
 from .parts import Made, flag, put_instance
-from .streams import sender_module, stream_ports
+from .streams import sender_module
 from .walk import most_lanes
 
 
@@ -67,9 +69,12 @@ class _Shell:
         self.go, self.store, self.idle = (text.named(n) for n in ("go", "store", "idle"))
         self.over, self.done = text.named("core_over"), text.named("all_done")
         self._control()
-        buffers = {b.name: self._buffer(b) for b in self.board.arrays}
+        buffers = {b.name: self._buffer(b) for b in self.board.arrays if b.beside is None}
         for master in self.board.masters:
             self._master(master, buffers)
+        for served in self.board.arrays:
+            if served.beside is not None:
+                self._serve(served)
         for name in self.board.memories:
             self._memory(self.arrays[name])
         flag(text, self.bus_error, text.any_of(*self.bad), self.go)
@@ -260,10 +265,23 @@ class _Shell:
             for name, (value, width) in zero.items():
                 if wanted:
                     self.values[f"{master.prefix}_{channel}{name}"] = text.const(value, width)
+        if mine[0].beside is not None:
+            return
         if master.reads:
             self._reads(master, [b for b in mine if b.loaded], buffers)
         if master.writes:
             self._writes(master, [b for b in mine if b.stored], buffers)
+
+    def _serve(self, array: Buffered) -> None:
+        """An array whose elements pass while the core runs."""
+        master, address = self._master_of(array), self.addresses[array.name]
+        core, module = self.wiring.outputs, self.core.module
+        served = Server(self.text, self.made, array, master, module, self.go, address, core).serve()
+        self.values |= served.wires
+        self.wiring.inputs |= served.core
+        self.bad += served.bad
+        if served.stored:
+            self.stored.append(served.stored)
 
     def _reads(self, master: Master, mine: list[Buffered], buffers: dict[str, _Joined]) -> None:
         text = self.text
@@ -405,42 +423,3 @@ class _Joined:
         "write_valid",
         "write_ready",
     )
-
-
-def wires_of(board: Board, core: Core) -> tuple[Wire, ...]:
-    """Every port of a wrapper but its clock and its reset."""
-    found: list[Wire] = []
-
-    def add(prefix: str, ports: tuple[dict[str, int], dict[str, int]]) -> None:
-        for output, named in enumerate(ports):
-            found.extend(
-                Wire(f"{prefix}{name}", width, bool(output)) for name, width in named.items()
-            )
-
-    if board.registers is None:
-        add("", ({"ap_start": 1}, {"ap_done": 1, "ap_idle": 1, "ap_ready": 1}))
-    else:
-        add(f"{LITE}_", lite_ports(board.address_bits))
-        add("", ({}, {"interrupt": 1}))
-    widths = {s.name: s.width for s in (*core.scalars_in, *core.scalars_out)}
-    add("", ({n: widths[n] for n in board.pins}, {n: widths[n] for n in board.results}))
-    for master in board.masters:
-        add(f"{master.prefix}_", master_ports(master))
-    for end in board.streams:
-        add("", stream_ports(end))
-    for array in core.arrays:
-        if array.name in board.memories:
-            add("", _memory_ports(array))
-    return tuple(found)
-
-
-def _memory_ports(array: ArrayInterface) -> tuple[dict[str, int], dict[str, int]]:
-    inputs: dict[str, int] = {}
-    outputs: dict[str, int] = {}
-    for port in array.ports:
-        outputs |= {f"{port.prefix}_addr": port.addr_width, f"{port.prefix}_en": 1}
-        if port.writes:
-            outputs |= {f"{port.prefix}_we": 1, f"{port.prefix}_wdata": array.width}
-        if port.reads:
-            inputs[f"{port.prefix}_rdata"] = array.width
-    return inputs, outputs

@@ -9,6 +9,7 @@ from typing import Any
 from allo.backend.devices.cards import check_masters
 from allo.backend.devices.fields.card import Card
 from allo.dialects.diagnostics import InterfaceError
+from allo.dialects.interfaces.transfers import Transfer
 
 from ..design import HardwareDesign
 from ..emit.builder import ModuleBuilder
@@ -75,6 +76,7 @@ def wrap(
     ports: Ports,
     interface: str | Mapping[str, Any],
     known: Known,
+    transfers: Mapping[int, Transfer],
     locations: Locations,
     card: Card | None = None,
 ) -> Wrapper:
@@ -84,6 +86,7 @@ def wrap(
         ports: those of the design's top, which becomes the core.
         interface: what the user asks for.
         known: the arguments of its function.
+        transfers: those that pass while the core runs, by position.
         card: whose number of masters is kept to.
 
     Raises:
@@ -107,7 +110,7 @@ def wrap(
     core = Core(
         design.top, ports, design.arrays, design.streams, design.scalars_in, design.scalars_out
     )
-    arguments = known.of(design)
+    arguments = known.of(design, transfers)
     board = plan_board(core, read_interface(interface, arguments), arguments)
     bundles = [master.bundle for master in board.masters]
     check_masters(card, bundles, known.signature.top, known.signature.place)

@@ -5,6 +5,7 @@ Each operation becomes an :class:`Op` once; unrolling and inlining then elaborat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -23,6 +24,7 @@ from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.core.signature import Signature, signature_of, symbol
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
+from allo.dialects.interfaces.transfers import Transfer, make_transfers
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.flush_subnormals import flush_functions
 from allo.dialects.passes.fold_views import fold_views
@@ -57,6 +59,9 @@ class Map:
 
     dims: int
     results: tuple[Expr, ...]
+
+
+ChooseTransfers = Callable[[ir.Module, list[str]], dict[int, Transfer]]
 
 
 @dataclass(slots=True, eq=False)
@@ -115,6 +120,7 @@ class Program:
         same: for each function one that differs from it in names alone, equal ones the same.
         checks: numbers what the checks are about.
         notes: sentences of the report on marks that change nothing.
+        transfers: arguments of the top that became streams of a transfer engine, by position.
     """
 
     functions: dict[str, FunctionRecord] = field(default_factory=dict)
@@ -122,6 +128,7 @@ class Program:
     globals: dict[str, GlobalRecord] = field(default_factory=dict)
     checks: dict[Site, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    transfers: dict[int, Transfer] = field(default_factory=dict)
 
 
 def read_program(
@@ -131,12 +138,15 @@ def read_program(
     checks: Checks = NO_CHECKS,
     flush: bool = False,
     quiet: bool = False,
+    choose: ChooseTransfers | None = None,
 ) -> Program:
     """Expand the scalar functions of a core IR module as the CPU does, and read it.
 
     The module is changed. ``checks`` are inserted. ``flush`` makes subnormals zeros for these functions.
-    ``quiet``: warnings were given when the module was read before.
+    ``quiet``: warnings were given when the module was read before. ``choose`` says which arrays pass while
+    the top runs, and adds sentences to the report.
     """
+    transfers: dict[int, Transfer] = {}
     with module.context:
         make_regions(module)
         make_plain_regions(module)
@@ -144,6 +154,9 @@ def read_program(
         notes = make_task_regions(module, checked=checks != NO_CHECKS, quiet=quiet)
         insert_checks(module, checks)
         fold_views(module)
+        if choose is not None:
+            transfers = choose(module, notes)
+            make_transfers(module, top, transfers)
         merge_repeated_arguments(module)
         if flush:
             flush_functions(module)
@@ -152,6 +165,7 @@ def read_program(
         group_streams(module, top)
         program = _Reader().read(module)
     program.notes += notes
+    program.transfers = transfers
     return program
 
 

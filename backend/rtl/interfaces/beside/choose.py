@@ -1,0 +1,118 @@
+"""Which arrays pass while the core runs, and which are copied whole, before it and after it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from allo.dialects._mlir import ir
+from allo.dialects.core.partition import unpartitioned
+from allo.dialects.diagnostics import InterfaceError
+from allo.dialects.interfaces.runs import Runs
+from allo.dialects.interfaces.transfers import Refusal, Transfer, find_transfers
+from allo.dialects.types import Stream, parse_type
+
+from ...design import ArrayInterface, HardwareDesign
+from ..arguments import Known
+
+LINE = 512
+"""Bits of a line of memory, by which the cost of a walk is compared with that of a copy."""
+MOST_MORE = 2
+"""How many times the lines of a copy a walk may touch."""
+
+
+class TransferChooser:
+    """Chooses the arrays of a module; called with it, and with the notes of the report."""
+
+    def __init__(self, known: Known, interface: str | Mapping[str, Any]) -> None:
+        self._known = known
+        self._asked: dict[int, Mapping[str, Any]] = {}
+        for position, parameter in enumerate(known.signature.arguments):
+            if parameter.shape is None or isinstance(parameter.dtype, Stream):
+                continue
+            asked = interface if isinstance(interface, str) else interface.get(parameter.name)
+            fields = asked if isinstance(asked, Mapping) else {"kind": asked}
+            if fields.get("kind") == "m_axi":
+                self._asked[position] = fields
+        self._bundles = Counter(str(f.get("bundle")) for f in self._asked.values() if "bundle" in f)
+
+    def __call__(self, module: ir.Module, notes: list[str]) -> dict[int, Transfer]:
+        """The arrays that pass while the core runs, by position.
+
+        Raises:
+            InterfaceError: one that must do so cannot.
+        """
+        wanted = [n for n, fields in self._asked.items() if fields.get("copy") is not True]
+        found = find_transfers(module, self._known.signature.top, wanted)
+        chosen: dict[int, Transfer] = {}
+        for position, transfer in found.items():
+            fields = self._asked[position]
+            why = self._against(fields, transfer)
+            if not why and isinstance(transfer, Transfer):
+                chosen[position] = transfer
+                continue
+            parameter = self._known.signature.arguments[position]
+            if fields.get("copy") is False:
+                raise InterfaceError(
+                    f"{parameter.name} cannot pass while {self._known.signature.top} runs: {why}.",
+                    parameter.place,
+                    help="leave copy out, and it is copied whole; or s.cache it at a loop.",
+                )
+            notes.append(f"{parameter.name} is copied whole, before or behind the run: {why}.")
+        return chosen
+
+    def _against(self, fields: Mapping[str, Any], transfer: Transfer | Refusal) -> str:
+        """Why an array is copied whole, "" for nothing."""
+        if self._bundles[str(fields.get("bundle"))] > 1:
+            return "it shares its bundle"
+        if isinstance(transfer, Refusal):
+            return transfer.why
+        if fields.get("copy") is False:
+            return ""
+        cell = max(8, 1 << (parse_type(transfer.dtype).bits - 1).bit_length())
+        count, line = prod(transfer.shape), max(1, LINE // cell)
+        for runs in (transfer.loads, transfer.stores):
+            if runs is not None and (why := _dear(runs, count, line)):
+                return why
+        return ""
+
+
+def _dear(runs: Runs, count: int, line: int) -> str:
+    """Why a walk is dearer than a copy."""
+    if runs.elements > count:
+        return f"{runs.elements} elements would pass, and it has {count}"
+    lines, whole = runs.words_of(line), -(-count // line)
+    if lines > MOST_MORE * whole:
+        return f"{lines} lines of {LINE} bits would pass, and it has {whole}"
+    return ""
+
+
+def join_transfers(
+    design: HardwareDesign, transfers: Mapping[int, Transfer], arguments: int
+) -> None:
+    """Let a design have arrays where its core has streams; it has so many arguments."""
+    streams = {s for t in transfers.values() for s in (t.load_stream, t.store_stream) if s}
+    design.arguments = design.arguments[:arguments]
+    design.streams = tuple(s for s in design.streams if s.name not in streams)
+    arrays = {array.name: array for array in design.arrays}
+    for position, transfer in transfers.items():
+        direction = (
+            "both" if transfer.loads and transfer.stores else "out" if transfer.stores else "in"
+        )
+        name = design.arguments[position]
+        arrays[name] = ArrayInterface(
+            name,
+            transfer.dtype,
+            parse_type(transfer.dtype).bits,
+            transfer.shape,
+            unpartitioned(transfer.shape),
+            direction,
+            (),
+        )
+    order = [*design.arguments, *design.results]
+    design.arrays = tuple(arrays[n] for n in dict.fromkeys(order) if n in arrays)
+
+
+__all__ = ["TransferChooser", "join_transfers"]

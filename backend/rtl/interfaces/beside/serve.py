@@ -1,0 +1,255 @@
+"""What serves an array while the core runs: a walk, an engine of its master, and a gearbox each way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from allo.dialects.interfaces.runs import Runs
+
+from ...emit.builder import ModuleBuilder, identifier
+from ...graph.linear import bits_unsigned
+from ..board import Buffered, Master
+from ..masters import ADDRESS, reader_module, writer_module
+from ..parts import Made, concat, put_instance, up_down
+from .gearbox import packer_module, unpacker_module
+from .units import Units
+from .walker import walker_module
+
+LINES = 128
+"""Lines that are read before the core asks for them."""
+QUEUE = 2
+
+
+@dataclass(slots=True)
+class Served:
+    """What the shell joins: values by name.
+
+    Attributes:
+        wires: outputs of the wrapper.
+        core: inputs of the core.
+        stored: whether every word has been written, "" where none is.
+        bad: bits that say that a memory has answered with an error.
+    """
+
+    wires: dict[str, str] = field(default_factory=dict)
+    core: dict[str, str] = field(default_factory=dict)
+    stored: str = ""
+    bad: list[str] = field(default_factory=list)
+
+
+class Server:
+    """Serves one array in the text of a shell.
+
+    Args:
+        go: the pulse that starts a run; ``address`` is where the array lies.
+        core: outputs of the core by name.
+    """
+
+    def __init__(
+        self,
+        text: ModuleBuilder,
+        made: Made,
+        array: Buffered,
+        master: Master,
+        top: str,
+        go: str,
+        address: str,
+        core: Mapping[str, str],
+    ) -> None:
+        self._text, self._made = text, made
+        self._array, self._master = array, master
+        self._name = f"{top}_{identifier(array.name)}"
+        self._label = identifier(array.name)
+        self._go, self._address, self._core = go, address, core
+        self._lead = ""
+        self._served = Served()
+
+    def serve(self) -> Served:
+        """Put everything into the shell."""
+        transfer = self._array.beside
+        if transfer is None:
+            return self._served
+        if transfer.loads is not None and transfer.stores is not None:
+            self._lead = self._text.named(f"{self._label}_lead")
+        taken = given = ""
+        if transfer.loads is not None:
+            taken = self._load(transfer.loads, identifier(transfer.load_stream))
+        if transfer.stores is not None:
+            given = self._store(transfer.stores, identifier(transfer.store_stream))
+        if self._lead:
+            most = transfer.loads.elements // transfer.loads.word if transfer.loads else 1
+            up_down(self._text, self._lead, bits_unsigned(most), taken, given)
+        return self._served
+
+    def _load(self, runs: Runs, stream: str) -> str:
+        """Memory to core; whether a word is taken."""
+        text, units = self._text, self._units(runs)
+        free, take = text.named(f"{self._label}_read_free"), text.named(f"{self._label}_take")
+        run = self._requests("read", units, free)
+        names = ("ARREADY", "RDATA", "RRESP", "RLAST", "RVALID")
+        ready = text.named(f"{self._label}_line_ready")
+        inputs = {**run, **self._outside(names), "ready": ready}
+        module = reader_module(self._master, self._beats(units), self._made, LINES)
+        found = put_instance(text, f"{self._label}_reader", self._made.take(module), inputs)
+        text.alias(free, found["free"], 1)
+        self._keep(found, ("ARADDR", "ARLEN", "ARVALID", "RREADY"))
+        module = self._made.take(unpacker_module(f"{self._name}_unpack", units))
+        room = text.named(f"{self._label}_room")
+        words = self._run_of(
+            "unpack", module, units,
+            {"in_data": found["data"], "in_valid": found["valid"], "out_ready": room},
+        )  # fmt: skip
+        text.alias(ready, words["in_ready"], 1)
+        data = self._elements(words["out_data"], runs.word)
+        width = self._array.width * runs.word
+        queue = self._made.fifo(
+            text,
+            f"{self._label}_words",
+            width,
+            QUEUE,
+            {"in_data": data, "in_valid": words["out_valid"], "out_ready": take},
+        )
+        text.alias(room, queue["in_ready"], 1)
+        text.alias(take, self._core[f"{stream}_ready"], 1)
+        self._served.core |= {
+            f"{stream}_data": queue["out_data"],
+            f"{stream}_valid": queue["out_valid"],
+        }
+        return text.all_of(queue["out_valid"], take)
+
+    def _store(self, runs: Runs, stream: str) -> str:
+        """Core to memory; whether a word is given."""
+        text, units = self._text, self._units(runs)
+        label = self._label
+        free, room = text.named(f"{label}_write_free"), text.named(f"{label}_store_room")
+        width = self._array.width * runs.word
+        queue = self._made.fifo(
+            text,
+            f"{label}_results",
+            width,
+            QUEUE,
+            {
+                "in_data": self._core[f"{stream}_data"],
+                "in_valid": self._core[f"{stream}_valid"],
+                "out_ready": room,
+            },
+        )
+        self._served.core[f"{stream}_ready"] = queue["in_ready"]
+        valid = queue["out_valid"]
+        if self._lead:
+            bits = bits_unsigned(runs.elements // runs.word)
+            ahead = text.compare("ne", self._lead, text.const(0, bits), bits)
+            valid = text.all_of(valid, ahead)
+        ready = text.named(f"{label}_write_ready")
+        module = self._made.take(packer_module(f"{self._name}_pack", units))
+        data = self._cells(queue["out_data"], runs.word)
+        lines = self._run_of(
+            "pack", module, units, {"in_data": data, "in_valid": valid, "out_ready": ready}
+        )
+        taken = lines["in_ready"]
+        if self._lead:
+            taken = text.all_of(taken, ahead)
+        text.alias(room, taken, 1)
+        run = self._requests("write", units, free)
+        inputs = {
+            **run,
+            **self._outside(("AWREADY", "WREADY", "BRESP", "BVALID")),
+            "data": lines["out_data"],
+            "strobe": lines["out_strobe"],
+            "valid": lines["out_valid"],
+        }
+        module = writer_module(self._master, self._beats(units), self._made)
+        found = put_instance(text, f"{label}_writer", self._made.take(module), inputs)
+        text.alias(free, found["free"], 1)
+        text.alias(ready, found["ready"], 1)
+        names = ("AWADDR", "AWLEN", "AWVALID", "WDATA", "WSTRB", "WLAST", "WVALID", "BREADY")
+        self._keep(found, names)
+        self._served.stored = text.all_of(text.invert(self._asking), found["idle"])
+        return text.all_of(valid, room)
+
+    # --- runs -------------------------------------------------------------------------
+
+    def _units(self, runs: Runs) -> Units:
+        return Units.of(runs, self._array.cell, self._master.width)
+
+    def _beats(self, units: Units) -> int:
+        return bits_unsigned(units.most_lines)
+
+    def _walk(self, way: str, units: Units, take: str) -> tuple[str, str]:
+        """A walk over the runs: start and valid."""
+        kind = "load" if way in ("read", "unpack") else "store"
+        module = self._made.take(walker_module(f"{self._name}_{kind}_runs", units))
+        inputs = {"go": self._go, "take": take}
+        found = put_instance(self._text, f"{self._label}_{way}_runs", module, inputs)
+        return found["start"], found["valid"]
+
+    def _requests(self, way: str, units: Units, free: str) -> dict[str, str]:
+        """What an engine is told of each run."""
+        text, line, bits = self._text, units.line, units.start_bits
+        start, valid = self._walk(way, units, free)
+        self._asking = valid
+        shift = line.bit_length() - 1
+        size = (self._master.width // 8).bit_length() - 1
+        base = self._address
+        if units.starts[1] >= line:
+            number = text.slice(start, shift, bits - shift, bits)
+            parts = (
+                [(text.const(0, size), size), (number, bits - shift)] if size else [(number, bits)]
+            )
+            width = bits - shift + size
+            base = text.binary(
+                "add", base, text.extend(concat(text, parts), width, ADDRESS, signed=False), ADDRESS
+            )
+        beats = self._beats(units)
+        many = text.const(units.most_lines, beats)
+        if not units.is_aligned:
+            wide = bits_unsigned(2 * line - 2 + units.length)
+            offset = text.slice(start, 0, min(shift, bits), bits)
+            offset = text.extend(offset, min(shift, bits), wide, signed=False)
+            end = text.binary("add", offset, text.const(units.length + line - 1, wide), wide)
+            many = text.slice(end, shift, wide - shift, wide)
+            many = text.extend(many, wide - shift, beats, signed=False)
+        return {"go": text.all_of(valid, free), "base": base, "beats": many}
+
+    def _run_of(
+        self, way: str, module: ModuleBuilder, units: Units, inputs: dict[str, str]
+    ) -> dict[str, str]:
+        """An instance of a gearbox, with a walk of its own."""
+        take = self._text.named(f"{self._label}_{way}_take")
+        start, valid = self._walk(way, units, take)
+        given = {**inputs, "run_start": start, "run_valid": valid}
+        found = put_instance(self._text, f"{self._label}_{way}", module, given)
+        self._text.alias(take, found["run_take"], 1)
+        return found
+
+    # --- elements ---------------------------------------------------------------------
+
+    def _elements(self, cells: str, count: int) -> str:
+        """The elements in cells of memory, one after the other."""
+        text, width, cell = self._text, self._array.width, self._array.cell
+        if width == cell:
+            return cells
+        parts = [(text.slice(cells, n * cell, width, cell * count), width) for n in range(count)]
+        return concat(text, parts)
+
+    def _cells(self, word: str, count: int) -> str:
+        """Elements, each in its cell."""
+        text, width, cell = self._text, self._array.width, self._array.cell
+        if width == cell:
+            return word
+        parts = []
+        for number in range(count):
+            each = text.slice(word, number * width, width, width * count)
+            parts.append((text.extend(each, width, cell, signed=self._array.signed), cell))
+        return concat(text, parts)
+
+    # --- the outside --------------------------------------------------------------------
+
+    def _outside(self, names: tuple[str, ...]) -> dict[str, str]:
+        return {name: f"%{self._master.prefix}_{name}" for name in names}
+
+    def _keep(self, found: Mapping[str, str], names: tuple[str, ...]) -> None:
+        self._served.bad.append(found["bad"])
+        for name in names:
+            self._served.wires[f"{self._master.prefix}_{name}"] = found[name]
