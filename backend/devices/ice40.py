@@ -111,7 +111,8 @@ _UP5K = DeviceRecord(
     ),
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
     usual_mhz=25.0,
-    synthesis=_SYNTHESIS,
+    # nextpnr shows no delay through SB_MAC16.
+    synthesis=replace(_SYNTHESIS, routing=replace(_ROUTING, untimed=(("product",),))),
     part=Part(
         title="iCE40UP5K",
         block_kbit=4,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 
 import allo
 from allo import boards
+from allo.backend.synth import Routing
 from allo.backend.synth.tools import Tool
 from allo.boards.flow import bitstream
 from allo.boards.flow.fit import check_fit
 from allo.boards.flow.tools import Flow
+from allo.boards.shell import shell_of
 from allo.cli import main
 from allo.errors import AlloWarning, BoardError, CapacityError, TimingError
 from allo.ir.types import int32
@@ -43,8 +46,11 @@ def test_a_clock_that_is_not_reached_shows_the_path_in_python(slow, tmp_path: Pa
     error = caught.value
     assert "MHz on 1BitSquared iCEBreaker, and 48 MHz is asked for." in str(error)
     assert "try more seeds (seeds=4), or build it for a faster clock" in str(error)
-    steps = [line for line in error.__notes__ if "test_bitstream.py:" in line]
-    assert steps and all(" ns  " in line for line in steps)
+    first, added, *lines = error.__notes__
+    assert first.startswith("The slowest path is from ") and "test_bitstream.py:" in first
+    assert " ns are, in " in added and "logic " in added and "routing " in added
+    assert 0 < len(lines) <= 6
+    assert all(" ns  " in line and "test_bitstream.py:" in line for line in lines)
     assert not (tmp_path / "x.bin").exists()
 
 
@@ -69,6 +75,11 @@ def test_a_bitstream_is_made_once_and_read_by_icestorm(tmp_path: Path) -> None:
         [unpack, "x.bin", "x.asc"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert text.returncode == 0 and ".device 5k" in (tmp_path / "x.asc").read_text()
+
+
+def test_a_led_that_zero_lights_is_inverted(slow) -> None:
+    for name, text in (("icebreaker", "led = ~running;"), ("ulx3s-85f", "led = running;")):
+        assert f"  assign {text}" in shell_of(slow, boards.board(name), 12, 1_000_000).verilog
 
 
 def test_a_design_that_does_not_fit_names_its_users_and_a_board(slow) -> None:
@@ -103,22 +114,39 @@ def test_a_clock_that_the_generator_cannot_make_gets_the_nearest_two(slow, tmp_p
         slow.bitstream(tmp_path / "x.bin", clock_mhz=50)
 
 
-def test_a_clock_asked_of_gowin_is_warned_of(tmp_path, monkeypatch) -> None:
-    class Counted(Flow):
-        """The tools of Gowin, whose synthesis finds too much: they need not be installed."""
+@pytest.mark.parametrize(
+    ("board", "used", "told"),
+    [
+        ("tang-nano-9k", {"dsp": 0, "bram": 3}, "memory, comparison to logic"),
+        ("tang-nano-9k", {"dsp": 1, "bram": 0}, "product, comparison to logic"),
+        ("icebreaker", {"dsp": 2, "bram": 3}, "product, so that a clock of 12 MHz"),
+        ("icebreaker", {"dsp": 0, "bram": 3}, None),
+    ],
+)
+def test_a_clock_is_warned_of_where_a_path_is_not_timed(
+    board, used, told, slow, tmp_path, monkeypatch
+) -> None:
+    """The tools say what they would of such a design: they need not be installed."""
+    found = {"lut": 9, "ff": 9, "uram": 0, **used}
 
-        def count(self, design):
-            raise CapacityError("counted")
+    class Answered(Flow):
+        count = lambda *_: (None, found)  # noqa: E731
+        route = lambda *_: Routing("part", 24.0, 30.0)  # noqa: E731
+        packed = lambda *_: b"bits"  # noqa: E731
 
-    found = Tool("tool", "1")
-    monkeypatch.setattr("allo.boards.flow.tools.find_tool", lambda *names: found)
-    monkeypatch.setattr("allo.boards.flow.make.Flow", Counted)
-    mod = allo.customize(mixed).build(target="verilog", board="tang-nano-9k")
-    with (
-        pytest.warns(AlloWarning, match="tang-nano-9k: nextpnr times no path through product, mem"),
-        pytest.raises(CapacityError, match="counted"),
-    ):
-        mod.bitstream(tmp_path / "x.fs", clock_mhz=54)
+    monkeypatch.setattr("allo.boards.flow.tools.find_tool", lambda *names: Tool("tool", "1"))
+    monkeypatch.setattr("allo.boards.flow.make.Flow", Answered)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = bitstream(
+            slow,
+            tmp_path / "x.bit",
+            boards.board(board),
+            clock_mhz=boards.board(board).oscillator_mhz,
+        )
+    said = [str(w.message) for w in caught if issubclass(w.category, AlloWarning)]
+    assert (told is None and not said) or (told in said[0] and len(said) == 1)
+    assert bool(made.untimed) == (told is not None)
 
 
 def test_boards_that_are_unknown_missing_or_of_another_family_are_refused(tmp_path) -> None:

@@ -16,17 +16,31 @@ AMARANTH = {
     "ulx3s-12f": "ulx3s",
     "ulx3s-45f": "ulx3s",
     "ulx3s-85f": "ulx3s",
+    "orangecrab-25f": "orangecrab_r0_2",
+    "orangecrab-85f": "orangecrab_r0_2",
+    "ecpix5-45f": "ecpix5",
+    "ecpix5-85f": "ecpix5",
     "icebreaker": "icebreaker",
+    "upduino-3": "upduino_v3",
     "tang-nano-9k": "tang_nano_9k",
 }
 LITEX = {
     "ulx3s-12f": "radiona_ulx3s",
     "ulx3s-45f": "radiona_ulx3s",
     "ulx3s-85f": "radiona_ulx3s",
+    "orangecrab-25f": "gsd_orangecrab",
+    "orangecrab-85f": "gsd_orangecrab",
+    "ecpix5-45f": "lambdaconcept_ecpix5",
+    "ecpix5-85f": "lambdaconcept_ecpix5",
     "icebreaker": "icebreaker",
     "tang-nano-9k": "sipeed_tang_nano_9k",
     "tang-nano-20k": "sipeed_tang_nano_20k",
 }
+
+TABLES = {
+    "_io", "_io_common", "_io_r0_2", "resources", "connectors", "_connectors_r0_2", "feather_serial",
+}  # fmt: skip
+"""Their names in the files; the OrangeCrab's are those of its revision 0.2."""
 
 
 def _called(function: str, /, *given, **named):
@@ -34,9 +48,16 @@ def _called(function: str, /, *given, **named):
     return [SimpleNamespace(function=function, given=given, named=named)]
 
 
+class _Name(SimpleNamespace):
+    """A function of the platform's file, or a class whose tables a later one takes over."""
+
+    def __call__(self, *given, **named):
+        return _called(self.name, *given, **named)
+
+
 class _Recorder(dict):
     def __missing__(self, name: str):
-        return lambda *given, **named: _called(name, *given, **named)
+        return _Name(name=name, resources=[], connectors=[])
 
 
 def _pins(package: str, folder: str, module: str) -> tuple[dict[str, list[str]], set[str]]:
@@ -48,7 +69,7 @@ def _pins(package: str, folder: str, module: str) -> tuple[dict[str, list[str]],
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.List)):
             continue
-        if ast.unparse(node.targets[0]) not in ("_io", "_io_common", "resources"):
+        if ast.unparse(node.targets[0]) not in TABLES:
             continue
         code = compile(ast.Expression(node.value), module, "eval")
         for entry in eval(code, _Recorder()):
@@ -57,6 +78,9 @@ def _pins(package: str, folder: str, module: str) -> tuple[dict[str, list[str]],
 
 
 def _gather(entry, sites: dict[str, list[str]], inverted: set[str]) -> None:
+    if isinstance(entry, tuple) and isinstance(entry[1], str):  # LiteX: ("GPIO", "N17 M18")
+        sites[entry[0]] += entry[1].split()
+        return
     if isinstance(entry, tuple):  # LiteX: ("serial", 0, Subsignal("rx", Pins("6")), …)
         entry = _called("Resource", *entry)
     entry = entry[0] if isinstance(entry, list) else entry
@@ -67,9 +91,13 @@ def _gather(entry, sites: dict[str, list[str]], inverted: set[str]) -> None:
         name = next((g for g in entry.given if isinstance(g, str)), None) or (
             entry.function.removesuffix("s").removesuffix("Resource").lower()
         )
+    if entry.function == "Connector":
+        pins = entry.given[2]
+        sites["connector"] += pins.split() if isinstance(pins, str) else pins.values()
+        return
     for signal, value in entry.named.items():
-        if isinstance(value, str):
-            sites[f"{name}.{signal}"] += value.split()
+        if isinstance(value, str | dict):
+            sites[f"{name}.{signal}"] += value.split() if isinstance(value, str) else value.values()
     if entry.named.get("invert"):
         inverted.add(name)
     for part in parts:
@@ -88,6 +116,12 @@ def _ours(name: str) -> dict[str, list[str]]:
     return sites
 
 
+def _colours(theirs: dict[str, list[str]], name: str) -> list[str]:
+    """Red, green and blue of one LED after the other."""
+    three = (theirs[f"{name}.{colour}"] for colour in "rgb")
+    return [site for led in zip(*three, strict=True) for site in led]
+
+
 def _memory(ours: dict[str, list[str]]) -> list[str]:
     return [role for role in ours if role.startswith("sdram_") and role != "sdram_clk"]
 
@@ -96,12 +130,17 @@ def _memory(ours: dict[str, list[str]]) -> list[str]:
 def test_pins_are_those_of_amaranth_boards(name: str) -> None:
     board, ours = boards.board(name), _ours(name)
     theirs, inverted = _pins("amaranth_boards", "", AMARANTH[name])
-    assert ours["clock"] == theirs[f"clk{board.oscillator_mhz:.0f}"]
-    assert ours["serial_rx"] == theirs["uart.rx"] and ours["serial_tx"] == theirs["uart.tx"]
-    for role in ("led", "button"):
-        assert ours[role] == theirs[f"{role}.pins"]
-        lows = {pin.low for key, pin in board.pins.items() if key.partition("[")[0] == role}
-        assert lows == {role in inverted}
+    assert ours["clock"] == (theirs[f"clk{board.oscillator_mhz:.0f}"] or theirs["clk"])
+    if "uart.rx" in theirs:
+        assert ours["serial_rx"] == theirs["uart.rx"] and ours["serial_tx"] == theirs["uart.tx"]
+    else:  # pins for an adapter
+        assert {*ours["serial_rx"], *ours["serial_tx"]} <= set(theirs["connector"])
+    inverted |= {"led"} & {name.removeprefix("rgb") for name in inverted}
+    assert ours["led"] == (theirs["led.pins"] or _colours(theirs, "rgbled"))
+    assert ours["button"] == theirs["button.pins"]
+    for key, pin in board.pins.items():
+        role = key.partition("[")[0]
+        assert pin.low == (role in inverted) or role not in ("led", "button"), key
     for role in _memory(ours):
         assert ours[role] == theirs[f"sdram.{role.removeprefix('sdram_')}"], role
 
@@ -111,11 +150,17 @@ def test_pins_are_those_of_litex_boards(name: str) -> None:
     board, ours = boards.board(name), _ours(name)
     theirs, _ = _pins("litex_boards", "platforms", LITEX[name])
     assert ours["clock"] == theirs[f"clk{board.oscillator_mhz:.0f}"]
-    assert ours["serial_rx"] == theirs["serial.rx"] and ours["serial_tx"] == theirs["serial.tx"]
-    assert ours["led"] == (theirs["user_led"] or theirs["user_led_n"] or theirs["led_n"])
-    buttons = theirs["user_btn"] or theirs["user_btn_n"] or theirs["btn"]
+    for ours_of, theirs_of in (("serial_rx", "serial.rx"), ("serial_tx", "serial.tx")):
+        connector, _, place = theirs[theirs_of][0].rpartition(":")
+        assert ours[ours_of] == [theirs[connector][int(place)] if connector else place]
+    leds = theirs["user_led"] or theirs["user_led_n"] or theirs["led_n"]
+    if leds:
+        assert ours["led"] == leds
+    else:  # the same in another order
+        assert sorted(ours["led"]) == sorted(_colours(theirs, "rgb_led"))
+    buttons = theirs["user_btn"] or theirs["user_btn_n"] or theirs["btn"] or theirs["usr_btn"]
     # LiteX counts the ULX3S's switch for its power as the first button.
-    assert ours["button"] == (buttons[1:] if buttons[0] == "D6" else buttons)
+    assert ours["button"] == [site for site in buttons if site != "D6"]
     for role in _memory(ours):
         key = {"sdram_dqm": "sdram.dm"}.get(role, f"sdram.{role.removeprefix('sdram_')}")
         assert ours[role] == theirs[key], role

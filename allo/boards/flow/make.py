@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from allo.backend.synth import Routing
+from allo.backend.synth import PathStep, Routing
 from allo.dialects.caches.files import publish
 from allo.dialects.diagnostics import AlloWarning, BuildError, TimingError
 
@@ -25,6 +26,8 @@ from .tools import Design, Flow, Progress
 _SHARE = 0.97
 """Of the clock that was reached, the largest part that is chosen: a device is no better than its model."""
 _TRIES = 4
+_PLACES = 6
+"""Lines of Python that an error shows of the slowest path, those that take most of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +133,8 @@ class _Maker:
                 break
             tried = self.attempt(setting)
             reached = tried.routing.fmax_mhz * _SHARE
-            faster = clock.at_most(
-                self._board, min(reached, built) if self._flow.untimed else reached
-            )
+            untimed = self._flow.untimed(tried.used)
+            faster = clock.at_most(self._board, min(reached, built) if untimed else reached)
             if tried.meets:
                 best = tried
                 if faster is None or faster.mhz <= setting.mhz:
@@ -179,16 +181,17 @@ def bitstream(
     start = perf_counter()
     target = Path(path)
     flow = Flow(board, timeout, progress)
-    if clock_mhz is not None and flow.untimed:
+    first = 1 if seed is None else seed
+    tried = (seed,) if seeds == 1 else tuple(range(first, first + seeds))
+    made = _routed(_Maker(module, board, flow, tried), board, clock_mhz)
+    untimed = flow.untimed(made.used)
+    if clock_mhz is not None and untimed:
         warnings.warn(
-            f"{board.name}: nextpnr times no path through {', '.join(flow.untimed)}, so that a clock of "
+            f"{board.name}: nextpnr times no path through {', '.join(untimed)}, so that a clock of "
             f"{clock_mhz:.6g} MHz is not sure; without clock_mhz it is no faster than the build's.",
             AlloWarning,
             stacklevel=3,
         )
-    first = 1 if seed is None else seed
-    tried = (seed,) if seeds == 1 else tuple(range(first, first + seeds))
-    made = _routed(_Maker(module, board, flow, tried), board, clock_mhz)
     _write(target, flow.packed(made.design, made.lut, made.seed))
     return Bitstream(
         path=target,
@@ -199,7 +202,7 @@ def bitstream(
         seconds=round(perf_counter() - start, 1),
         digest=made.shell.digest,
         routing=made.routing,
-        untimed=flow.untimed,
+        untimed=untimed,
     )
 
 
@@ -260,9 +263,33 @@ def _too_slow(made: _Attempt, board: Board) -> TimingError:
         f"{made.design.clock_mhz:.6g} MHz is asked for.",
         help=f"{take}try more seeds (seeds=4), or build it for a faster clock (build's clock_mhz).",
     )
-    error.add_note("The slowest path, from register to register:")
-    for step in routing.critical_path:
-        name = f"  {step.signal}" if step.signal else ""
-        place = f"  ({step.place})" if step.place else ""
-        error.add_note(f"  {step.delay_ns:6.2f} ns  {step.kind:9}{name}{place}")
+    for note in _path_notes(routing):
+        error.add_note(note)
     return error
+
+
+def _path_notes(routing: Routing) -> Iterator[str]:
+    """The ends of the slowest path, what its delays add up to, and the lines of Python on it."""
+    steps = routing.critical_path
+    if not steps:
+        return
+    yield f"The slowest path is from {_end(steps)} to {_end(steps[::-1])}."
+    sums: dict[str, float] = {}
+    for step in steps:
+        sums[step.kind] = sums.get(step.kind, 0.0) + step.delay_ns
+    parts = ", ".join(f"{kind} {total:.1f}" for kind, total in sums.items())
+    yield f"Its {sum(sums.values()):.1f} ns are, in {len(steps)} steps: {parts}."
+    places: dict[str, float] = {}
+    for step in steps:
+        if step.place:
+            places[step.place] = places.get(step.place, 0.0) + step.delay_ns
+    longest = sorted(places, key=lambda place: -places[place])[:_PLACES]
+    for place in (p for p in places if p in longest):
+        yield f"  {places[place]:6.2f} ns  {place}"
+
+
+def _end(steps: Sequence[PathStep]) -> str:
+    """The first signal of a path that has a name, and its line."""
+    named = next((step for step in steps if step.signal), steps[0])
+    place = f" ({named.place})" if named.place else ""
+    return f"{named.signal or 'a register without a name'}{place}"

@@ -6,7 +6,7 @@ import gzip
 import json
 import logging
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -64,10 +64,14 @@ class Flow:
         self._nextpnr = find_tool(routing.tool, routing.package)
         self._packer = find_tool(bitstream.packer, bitstream.package, _program(bitstream))
 
-    @property
-    def untimed(self) -> tuple[str, ...]:
-        """The parts of paths that nextpnr does not time in this family, so that its clock is too high."""
-        return tuple(" to ".join(parts) for parts in self._routing.untimed)
+    def untimed(self, used: Mapping[str, int]) -> tuple[str, ...]:
+        """Parts of the paths of a design that nextpnr does not time, so that its clock may be too high."""
+        there = {"product": used["dsp"], "memory": used["bram"]}
+        return tuple(
+            " to ".join(parts)
+            for parts in self._routing.untimed
+            if all(there.get(part, 1) for part in parts)
+        )
 
     def count(self, design: Design) -> tuple[Path, dict[str, int]]:
         """Synthesise: the folder with netlist and cells, and what they take by resource."""

@@ -70,7 +70,7 @@ def shell_of(mod: RTLModule, board: Board, clock_mhz: float, baud: int) -> Shell
     ports = [("clock", 1, False), ("serial_rx", 1, False), ("serial_tx", 1, True)]
     ports += [(name, 1, name == "led") for name in ("reset", "led") if _has(board, name)]
     wait_bits = max(16, int(clock_mhz * 1e3 * _WAIT_MS).bit_length())
-    low = "reset" in board.pins and board.pins["reset"].low
+    low = frozenset(role.partition("[")[0] for role, pin in board.pins.items() if pin.low)
     text = _top(design, banks, digest, tuple(ports), (divider, wait_bits), low)
     size = sum(b.depth * b.lanes for b in banks[:-1])
     verilog = "\n".join([text, _LINK.read_text(), design.verilog])
@@ -91,7 +91,7 @@ def _top(
     digest: bytes,
     ports: tuple[tuple[str, int, bool], ...],
     times: tuple[int, int],
-    low: bool,
+    low: frozenset[str],
 ) -> str:
     widest = max(bank.lanes for bank in banks)
     bank_bits = max(1, len(banks).bit_length())
@@ -105,7 +105,7 @@ def _top(
         "HASTY": int(bool(design.streams)),
     }  # fmt: skip
     names = {role for role, _, _ in ports}
-    button = f"{'~' if low else ''}reset" if "reset" in names else "1'b0"
+    button = f"{'~' if 'reset' in low else ''}reset" if "reset" in names else "1'b0"
     declared = ", ".join(f"{'output' if out else 'input'} {role}" for role, _, out in ports)
     given = ", ".join(f".{name}({value})" for name, value in parameters.items())
     return "\n".join(
@@ -136,7 +136,7 @@ def _top(
             "    .word(word), .last_lane(last_lane), .last_word(last_word), .live(live), .write(write),",
             "    .data(data), .read_data(read_data), .commit(commit), .start(start),",
             "    .restart(restart), .running(running));",
-            *(["  assign led = running;"] if "led" in names else []),
+            *([f"  assign led = {'~' if 'led' in low else ''}running;"] if "led" in names else []),
             "  reg [39:0] cycles;",
             "  always @(posedge link_clock) begin",
             "    if (core_reset) running <= 1'b0;",
