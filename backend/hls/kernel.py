@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from allo.backend.devices import family, family_of_part
+from allo.backend.devices.caches import check_caches
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.copying import BuiltOnce
@@ -37,6 +39,7 @@ from .shared_parts import fold_shared_parts
 from .split_arguments import split_arguments
 from .state_of_processes import refuse_state_of_processes
 from .vendors.connectivity import placed_banks
+from .vendors.devices import DEVICES
 from .vendors.options import HlsOptions, read_options
 from .vendors.ports import count_outputs, read_ports, split_ports
 from .vendors.tables import VENDORS, Vendor
@@ -120,6 +123,8 @@ class HlsKernel(BuiltOnce):
         if self.options.checks:
             self._checked = _copied(self.module)
         self.signature: Signature = read_signature(self.module, request.top)
+        if (board := DEVICES.get(self.options.device)) is not None:
+            check_caches(self.module, family(family_of_part(board.part)))
         placed = placements_of(functions_of(self.module.operation)[request.top])
         asked, device = self.options.hbm_mapping, self.options.device
         mapping = placed_banks(self.signature, placed, asked, device)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from allo.backend.devices import DEFAULT_DEVICE, family
+from allo.backend.devices.caches import check_caches
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import BuildError, InterfaceError, SourcePlace
@@ -63,6 +64,8 @@ def compile_module(
 
     The arguments are those of :func:`compile_design`.
     """
+
+    check_caches(module, family(settings["device"]))
 
     def attempt(
         module: ir.Module, quiet: bool, max_dsp: int | None = None

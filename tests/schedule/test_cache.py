@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 import allo
+from allo.backend.sim import external_memory
 from allo.customize import Partition
-from allo.errors import ScheduleError
+from allo.errors import CapacityError, ScheduleError
 from allo.ir.types import float32, int32
 from tests.interpreter import run_module
 from tests.schedule.support import check_golden, short, text
@@ -198,6 +199,11 @@ def slices(A: int32[4, 8], B: int32[4, 8]):
         ),
         (slices, lambda s: s.cache(s.B, "i"), "cannot keep what loop i uses of B: it uses none."),
         (gather, lambda s: s.cache(s.B, "t", lanes=0), "cache: lanes is 0."),
+        (
+            gather,
+            lambda s: s.cache(s.B, "t", double_buffer=3),
+            "cache: double_buffer is 3, and a loop has two copies of its buffers.",
+        ),
     ],
 )
 def test_refusals(kernel, call, message):
@@ -208,6 +214,61 @@ def test_refusals(kernel, call, message):
     assert f"{__file__.rsplit('/', 1)[1]}:" in str(caught.value)
     assert "help: " in str(caught.value)
     assert "_cache" not in text(s)
+
+
+def large(A: float32[2048, 8192], B: float32[2048, 8192]):
+    for t in range(4):
+        for i in range(512):
+            for j in range(8192):
+                B[t * 512 + i, j] = A[t * 512 + i, j] + 1.0
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "text"),
+    [
+        ("A", {"target": "verilog", "device": "ecp5"}, "; a LFE5U-85F holds 479,232 on chip."),
+        (
+            "BA",
+            {"target": "vitis_hls"},
+            ", and all caches 67,108,864; a U280 (xcu280) holds 44,679,168",
+        ),
+    ],
+)
+def test_a_cache_that_does_not_fit_names_a_loop_at_which_it_would(arrays, options, text):
+    s = allo.customize(large)
+    s.pipeline("j")
+    for array in arrays:
+        s.cache(f"large:{array}", "t", double_buffer=2)
+    with pytest.raises(CapacityError) as caught:
+        s.build(**options)
+    assert f"A_cache keeps 33,554,432 bytes of A for loop t{text}" in str(caught.value)
+    assert 'help: cache A at loop i, where it takes 65,536 bytes: at="i".' in str(caught.value)
+    assert f"{__file__.rsplit('/', 1)[1]}:" in str(caught.value)
+
+
+def test_a_line_buffer_is_filled_from_memory_once():
+    """reuse_at in front of cache: windows of three rows overlap, and each row is moved once."""
+
+    def blur(A: int32[34, 64], B: int32[32, 64]):
+        for i in range(32):
+            for j in range(64):
+                B[i, j] = A[i, j] + A[i + 1, j] + A[i + 2, j]
+
+    moved = []
+    for reuse in (False, True):
+        s = allo.customize(blur)
+        if reuse:
+            s.reuse_at(s.A, "i")
+        s.pipeline("j")
+        s.cache(s.A, "i", double_buffer=True)
+        hbm = external_memory("hbm2", clock_mhz=200)
+        mod = s.build(target="verilog", simulator="jit", memory={"A": hbm[0]})
+        a = np.arange(34 * 64, dtype=np.int32).reshape(34, 64)
+        b = np.zeros((32, 64), np.int32)
+        mod(a, b)
+        np.testing.assert_array_equal(b, a[:-2] + a[1:-1] + a[2:])
+        moved.append(mod.traffic.channels["hbm2[0]"].bytes)
+    assert moved == [3 * 32 * 256, 34 * 256]
 
 
 @st.composite

@@ -1,8 +1,8 @@
 module {
   func.func @f(%arg0: memref<12x12xi32>, %arg1: memref<12x12xi32>) attributes {arg_names = ["A", "B"], arg_types = ["i32", "i32"], itypes = "ss", otypes = "", res_types = []} {
     affine.for %arg2 = 0 to 6 {
-      %alloc = memref.alloc() {name = "B_cache"} : memref<12xi32>
-      %alloc_0 = memref.alloc() {name = "A_cache"} : memref<12xi32>
+      %alloc = memref.alloc() {cached = {array = "B", inside = {}, loop = "i"}, name = "B_cache"} : memref<12xi32>
+      %alloc_0 = memref.alloc() {cached = {array = "A", inside = {}, loop = "i"}, name = "A_cache"} : memref<12xi32>
       affine.for %arg3 = 0 to 12 {
         %0 = affine.load %arg0[%arg2 * 2 + 1, %arg3] {from = "A"} : memref<12x12xi32>
         affine.store %0, %alloc_0[%arg3] {to = "A_cache"} : memref<12xi32>

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import is_affine_loop, parent_of, terminator, walk
 from allo.dialects.affine.maps import bound_map
-from allo.dialects.core.effects import EffectAnalysis
+from allo.dialects.core.cached import Cached
+from allo.dialects.core.effects import EffectAnalysis, Key
 from allo.dialects.core.fifos import STREAM_OPS
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError, SourcePlace
@@ -30,11 +31,13 @@ from allo.schedule.state import ScheduleState
 from .copies import BufferDim, copy_nest
 
 _ACCESSES = ("affine.load", "affine.store")
+SMALL = 256
+"""Elements of a buffer that fits anywhere."""
 
 
 @primitive
 def cache(
-    s: ScheduleState, target: Buffer, at: Axis, double_buffer: bool = False, lanes: int = 1
+    s: ScheduleState, target: Buffer, at: Axis, double_buffer: bool | int = False, lanes: int = 1
 ) -> MockBuffer:
     """Keep the elements of ``target`` that an iteration of ``at`` uses in a local buffer.
 
@@ -57,12 +60,14 @@ def cache(
     Args:
         at: the loop; its iterations each have a buffer.
         double_buffer: mark the loop ``dataflow``: one iteration is filled and another one written back while
-            a third one runs.
+            a third one runs. The buffer then has two copies, which iterations take in turn; 2 says the same.
         lanes: neighbours along the last dimension that a copy takes in a cycle; the array and the buffer
             then need as many banks.
 
     Returns:
         The handle of the buffer, ``<target>_cache``.
+
+    A build for hardware refuses buffers that are larger than the device, and names a loop at which they fit.
 
     Raises:
         ScheduleError: ``target`` is not used under the loop, or by a subscript that data decide, by an
@@ -71,6 +76,12 @@ def cache(
     buffer = find_buffer(s.module, s.top_func_name, target, "cache")
     loop = find_loop(s.module, s.top_func_name, at, "cache")
     _check_place(loop, buffer, lanes)
+    if double_buffer not in (0, 1, 2):
+        raise ScheduleError(
+            f"cache: double_buffer is {double_buffer!r}, and a loop has two copies of its buffers.",
+            place_of(loop.op),
+            help="give True, or split the loop so that an iteration fetches as much at once.",
+        )
     effects = EffectAnalysis(s.module.operation)
     accesses = _accesses(effects, loop, buffer)
     shape = [buffer.type.get_dim_size(d) for d in range(buffer.type.rank)]
@@ -80,10 +91,35 @@ def cache(
         raise _fail(loop, buffer, "no iteration of it uses an element", "choose a loop that runs.")
     _check_parallel(loop, buffer, found)
     name = fresh_name(loop.function, f"{buffer.name}_cache")
+    inside = _smaller(effects, key, loop, accesses, shape) if found.elements > SMALL else {}
     _rewrite(loop, buffer, accesses, found, name, lanes)
+    row = find_buffer(s.module, s.top_func_name, MockBuffer(loop.func, name), "cache").value
+    Cached(buffer.name, loop.name, inside).note(row.owner.operation)
     if double_buffer:
         loop.op.attributes["dataflow"] = ir.UnitAttr.get()
     return MockBuffer(loop.func, name)
+
+
+def _smaller(
+    effects: EffectAnalysis,
+    key: Key,
+    loop: FoundLoop,
+    accesses: Sequence[ir.Operation],
+    shape: Sequence[int],
+) -> dict[str, int]:
+    """The elements that a buffer at each loop inside would have, where the array can be cached there."""
+    inside: dict[str, int] = {}
+    for name, op in loop.band.loops:
+        within = set(walk(op))
+        if op == loop.op or op not in walk(loop.op) or not within & set(accesses):
+            continue
+        if not is_affine_loop(op) or any(
+            mark in op.attributes for mark in ("pipeline_ii", "unroll")
+        ):
+            break
+        if (found := footprint(effects, key, op, shape)) is not None:
+            inside[name] = found.elements
+    return inside
 
 
 def _fail(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.isl import isl
@@ -50,6 +51,11 @@ class Footprint:
     sides: tuple[Side, ...]
     stored: bool
     kept: bool
+
+    @property
+    def elements(self) -> int:
+        """How many the box has."""
+        return prod(side.extent for side in self.sides)
 
 
 def footprint(
