@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -208,13 +210,37 @@ def mixed(rng: np.random.Generator) -> tuple[Case, Any]:
     } | {"return": "s_axilite"}
 
 
+def registers(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Scalars alone, in control registers, and a result there."""
+    T, U = (TYPES[rng.integers(len(TYPES))] for _ in range(2))
+
+    def chosen(which: int8, a: T, b: T, c: U) -> T:
+        kept: U = c
+        found: T = a
+        if which > 0:
+            found = a + b
+        if kept > 0:
+            found = b
+        return found
+
+    def drawn(rng: np.random.Generator, dtype: Any) -> Any:
+        return values(rng, dtype, (1,))[0] if dtype.bits <= 64 else int(rng.integers(-1000, 1000))
+
+    return Case(allo.customize(chosen), lambda rng: [drawn(rng, t) for t in (int8, T, T, U)], ()), {
+        "return": "s_axilite"
+    }
+
+
 INTERFACES = {
     "m_axi": masters,
     "cached": cached,
     "axis": streams,
     "memory": memories,
     "mixed": mixed,
+    "s_axilite": registers,
 }
+OUTSIDE = ("m_axi", "cached", "axis", "s_axilite")
+"""Those whose other ends cocotbext-axi has."""
 
 
 @dataclass(slots=True)
@@ -239,6 +265,9 @@ def soak(kind: str, runs: int, seed: int = 0, engine: str = "jit") -> Tally:
         tally.designs += 1
         tally.runs += many
         try:
+            if engine == "cocotb":
+                tally.cycles += _outside(case, interface, stalls, many)
+                continue
             module = build(case.schedule, interface, engine, stalls)
             tally.cycles += sum(agree(case.schedule, module, case.draw, tuple(range(many))))
         except (AlloError, AssertionError) as error:
@@ -247,19 +276,32 @@ def soak(kind: str, runs: int, seed: int = 0, engine: str = "jit") -> Tally:
     return tally
 
 
+def _outside(case: Case, interface: Any, stalls: float, many: int) -> int:
+    """Runs under cocotbext-axi; their cycles."""
+    from .cocotb_axi.outside import Plan
+
+    plan = Plan(case.schedule, build(case.schedule, interface, "jit", 0), stalls)
+    for seed in range(many):
+        plan.add(case.draw(np.random.default_rng(seed)), seed)
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = plan.simulate(Path(folder))
+    assert not wrong, "; ".join(wrong)[:2000]
+    return plan.cycles
+
+
 def main() -> int:
     """Run from the command line; the number of failures says how it went."""
     parser = argparse.ArgumentParser("scripts/soak-buses", description=__doc__)
     parser.add_argument("--runs", type=int, default=1000, help="of each interface")
     parser.add_argument("--seed", type=int, default=0, help="of the first design")
-    parser.add_argument("--engine", choices=("jit", "verilator"), default="jit")
+    parser.add_argument("--engine", choices=("jit", "verilator", "cocotb"), default="jit")
     given = parser.parse_args()
     failures = 0
-    for kind in INTERFACES:
+    for kind in OUTSIDE if given.engine == "cocotb" else INTERFACES:
         found = soak(kind, given.runs, given.seed, given.engine)
         failures += found.failures
         sys.stdout.write(
-            f"{kind:7} {found.runs} runs of {found.designs} designs, {found.cycles} cycles, "
+            f"{kind:9} {found.runs} runs of {found.designs} designs, {found.cycles} cycles, "
             f"{found.failures} designs failed\n"
         )
         sys.stdout.flush()
