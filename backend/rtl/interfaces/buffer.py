@@ -119,7 +119,13 @@ class _Buffer:
         if not ports and not self.buffered.stored:
             return ""
         users: list[BankPort | None] = [*ports] or [None]
-        made = [self._port(bank, n, port, way) for n, port in enumerate(users)]
+        # Elements come in through a port that writes anyway: a bank that two ports write is no block RAM of
+        # families but Xilinx's.
+        fill = next((n for n, port in enumerate(ports) if port.writes), 0)
+        made = [
+            self._port(bank, port, way, drains=n == 0, fills=n == fill)
+            for n, port in enumerate(users)
+        ]
         name = self.text.named(f"bank{bank}")
         for own in made:
             own.data = own.data and self.text.fresh()
@@ -132,23 +138,24 @@ class _Buffer:
                 self.text.output(f"{port.prefix}_rdata", f"i{self.array.width}", own.data)
         return made[0].data
 
-    def _port(self, bank: int, number: int, port: BankPort | None, way: _Way) -> RamPort:
-        """A port as the core uses it, and as the walk does if it is the bank's first."""
+    def _port(
+        self, bank: int, port: BankPort | None, way: _Way, *, drains: bool, fills: bool
+    ) -> RamPort:
+        """A port as the core uses it, and as the walk does if it drains or fills the bank."""
         text, width, depth = self.text, self.array.width, way.walk.word_bits
-        first = number == 0
         address = way.walk.word
         writes: list[RamUse] = []
         if port is not None:
             own = text.slice(f"%{port.prefix}_addr", 0, depth, port.addr_width)
-            address = text.mux(way.moving, address, own, depth) if first else own
+            address = text.mux(way.moving, address, own, depth) if drains or fills else own
             if port.writes:
                 wanted = text.all_of(f"%{port.prefix}_en", f"%{port.prefix}_we")
                 writes.append(RamUse(wanted, own, (), f"%{port.prefix}_wdata"))
-        if first and way.write:
+        if fills and way.write:
             writes.append(
                 RamUse(self._selected(bank, way), way.walk.word, (), self._lane(bank, way))
             )
-        reads = (port is not None and port.reads) or (first and self.buffered.stored)
+        reads = (port is not None and port.reads) or (drains and self.buffered.stored)
         made = RamPort(address, "yes" if reads else "", (), writes=writes)
         if writes:
             made.enable = text.any_of(*(w.condition for w in writes))
