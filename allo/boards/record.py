@@ -24,6 +24,40 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
+class Sdram:
+    """An SDR SDRAM of four banks, as its data sheet has it; times are in ns.
+
+    Attributes:
+        row_bits, column_bits: of its addresses.
+        power_up: before the first command.
+        rcd: from opening a row to reading or writing in it.
+        rp: from closing a row to opening another.
+        ras: from opening a row to closing it.
+        rc: from opening a row to opening another one of its bank.
+        rrd: from opening a row to opening one of another bank.
+        wr: from a word written to closing its row.
+        rfc: of a refresh.
+        refresh: between refreshes, on average.
+        cas: clocks from a read to its word.
+        clock: the shortest clock with that many.
+    """
+
+    row_bits: int
+    column_bits: int
+    power_up: float
+    rcd: float
+    rp: float
+    ras: float
+    rc: float
+    rrd: float
+    wr: float
+    rfc: float
+    refresh: float
+    cas: int
+    clock: float
+
+
+@dataclass(frozen=True, slots=True)
 class BoardMemory:
     """A memory on a board, beside the device or in its package.
 
@@ -32,12 +66,14 @@ class BoardMemory:
         bytes: how much it holds.
         width: bits of its data bus.
         part: its vendor's name; several where boards differ.
+        sdram: what the shell's controller must know of it; None where it does not serve it.
     """
 
     kind: str
     bytes: int
     width: int
     part: str = ""
+    sdram: Sdram | None = None
 
 
 OPEN = "open"

@@ -78,6 +78,7 @@ _BITSTREAM = Bitstream(
     packer_arguments=("routed.config", "{file}"),
     suffix=".bit",
     plls={"pll": _PLL},
+    clock_out="  ODDRX1F cell (.SCLK(clock), .RST(1'b0), .D0(1'b0), .D1(1'b1), .Q(pin));\n",
 )
 CELLS = Cells(
     inputs=4, dsp=(_BITS, _BITS), dsp_signed=False, dsp_least=2, carry_absorbs=False,

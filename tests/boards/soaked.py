@@ -1,4 +1,3 @@
-# ruff: noqa: F823 - the variable is that of the region around the kernel
 """The designs that are called many times over a bad line, each with calls that know what they must give."""
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import numpy as np
 
 import allo
 import allo.dataflow as df
-from allo.ir.types import Stateful, Stream, int8, int32
+from allo.ir.types import Stateful, Stream, int8, int16, int32
 
 
 @dataclass
@@ -57,21 +56,21 @@ def arrays() -> Calls:
 
 @df.region()
 def sums(n: int32[1], X: Stream[int8[4], 2], Y: Stream[int32, 2], last: int32[1]):
-    total: int32 @ Stateful = 0
+    total: int32[4] @ Stateful = 0
 
     @df.kernel(mapping=[1], args=[n, last])
     def add(count: int32[1], end: int32[1]):
         for i in range(count[0]):
             x: int8[4] = X.get()
             for k in range(4):
-                total += x[k]
-            Y.put(total)
-        end[0] = total
+                total[k] += x[k]
+            Y.put(total[0] + total[1] + total[2] + total[3])
+        end[0] = total[0]
 
 
 def streams() -> Calls:
-    """Streams of blocks and of scalars, an array, and a sum that lives on between calls."""
-    kept = [0]
+    """Streams of blocks and of scalars, an array, and sums that live on between calls."""
+    kept = [0, 0]
 
     def draw(rng: np.random.Generator) -> tuple[list[Any], list[Any], Any]:
         count, more = int(rng.integers(0, 40)), int(rng.integers(0, 9))
@@ -80,11 +79,45 @@ def streams() -> Calls:
         n, expected = np.array([count], np.int32), Y.copy()
         expected[:count] = kept[0] + np.cumsum(X[:count].sum(axis=1, dtype=np.int32))
         kept[0] += int(X[:count].sum(dtype=np.int64))
-        end = np.array([kept[0]], np.int32)
+        kept[1] += int(X[:count, 0].sum(dtype=np.int64))
+        end = np.array([kept[1]], np.int32)
         return [n, X, Y, last], [n, X, expected, end], None
 
     module = df.build(sums, target="verilog", clock_mhz=100, device="ecp5")
-    return Calls(module, lambda: kept.__setitem__(0, 0), draw)
+    return Calls(module, lambda: kept.__setitem__(slice(2), [0, 0]), draw)
 
 
-DESIGNS: dict[str, Callable[[], Calls]] = {"arrays": arrays, "streams": streams}
+def axpy(a: int32, X: int16[300], Y: int32[300], Z: int8[7]) -> int32:
+    sum: int32 = 0
+    for i in range(300):
+        Y[i] = Y[i] + a * X[i]
+        sum += Y[i]
+    for i in range(7):
+        Z[6 - i] = Z[i] + 1
+    return sum
+
+
+def memory() -> Calls:
+    """Arrays in the board's memory, over buses of two widths, and scalars in registers."""
+    schedule = allo.customize(axpy)
+    cpu = schedule.build()
+    kept = np.arange(300, dtype=np.int16)
+
+    def draw(rng: np.random.Generator) -> tuple[list[Any], list[Any], Any]:
+        for changed in range(int(rng.integers(0, 3))):  # the rest is not sent again
+            kept[rng.integers(0, 300)] = rng.integers(-999, 999) + changed
+        X, a = kept.copy(), int(rng.integers(-9, 9))
+        Y, Z = rng.integers(-999, 999, 300, np.int32), rng.integers(-99, 99, 7, np.int8)
+        filled = [Y.copy(), Z.copy()]
+        return [a, X, Y, Z], [a, X, *filled], cpu(a, X, *filled)
+
+    buses = {"X": "m_axi", "Y": {"kind": "m_axi", "width": 64}, "Z": "m_axi"}
+    module = schedule.build(target="verilog", board="ulx3s-85f", configs={"interface": buses})
+    return Calls(module, lambda: None, draw)
+
+
+DESIGNS: dict[str, Callable[[], Calls]] = {
+    "arrays": arrays,
+    "streams": streams,
+    "memory": memory,
+}

@@ -8,15 +8,17 @@ from allo.boards.host import link
 from allo.errors import PortError
 
 from .soak import soak
-from .soaked import DESIGNS
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-def test_calls_over_a_bad_line_are_right_or_refused(design: str) -> None:
-    found = soak(120, 2000, 5, design)
+@pytest.mark.parametrize(
+    ("design", "calls", "rate"),
+    [("arrays", 120, 2000), ("streams", 80, 2000), ("memory", 50, 300)],
+)
+def test_calls_over_a_bad_line_are_right_or_refused(design: str, calls: int, rate: int) -> None:
+    found = soak(calls, rate, 5, design)
     assert found["wrong"] == 0
-    assert found["right"] >= 60
-    assert found["right"] + found["refused"] == 120
+    assert found["right"] >= calls // 2
+    assert found["right"] + found["refused"] == calls
 
 
 class Trusted(bytes):

@@ -7,10 +7,11 @@ import functools
 from dataclasses import dataclass
 from math import ceil, floor, log2
 
-from allo.backend.devices import Pll
+from allo.backend.devices import Pll, family
 from allo.dialects.diagnostics import BoardError
 
 from ..record import Board
+from ..shell.outside import CLOCK_OUT
 
 MODULE = "allo_clock"
 _CLOSE = 1e-4
@@ -88,6 +89,16 @@ def asked(board: Board, mhz: float) -> Setting:
         f"{board.oscillator_mhz:g} MHz.",
         help=f"take {near}, which are nearest, or leave clock_mhz out.",
     )
+
+
+def inverted(board: Board) -> str:
+    """The module that brings the inverse of a clock to a pin."""
+    synthesis = family(board.family).synthesis
+    routing = synthesis.routing if synthesis is not None else None
+    bitstream = routing.bitstream if routing is not None else None
+    text = bitstream.clock_out if bitstream is not None else ""
+    text = text or "  assign pin = ~clock;\n"
+    return f"module {CLOCK_OUT} (input clock, output pin);\n{text}endmodule\n"
 
 
 def verilog(board: Board, setting: Setting) -> str:

@@ -106,6 +106,8 @@ class _Maker:
         """What the tools are given at one clock."""
         shell = shell_of(self._module, self._board, setting.mhz, BAUD)
         text = f"{shell.verilog}\n{clock.verilog(self._board, setting)}"
+        if self._module.design.board is not None:
+            text += clock.inverted(self._board)
         pins = constraints(self._board, shell.ports, self._flow.bitstream)
         return Design(text, shell.top, pins, setting.mhz), shell
 

@@ -19,6 +19,7 @@ from ..shell.banks import CYCLES, banks_of
 from ..shell.protocol import BAUD, BUSY, DIGEST_BYTES, FOREIGN, HELLO, OK, READ, START, WRITE
 from ..shell.top import digest_of
 from .link import Link
+from .memory import BoardArrays
 from .streams import Streams
 from .words import cells_of, words_of
 
@@ -30,7 +31,7 @@ def connect(
     mod: RTLModule,
     *,
     baud: int = BAUD,
-    patience: float = 0.2,
+    patience: float = 0.5,
     timeout: float = 600.0,
     quiet: int = 100_000,
 ) -> Device:
@@ -65,6 +66,9 @@ class Device:
         self._session = self._run = 0
         self._streams = None
         self._stale = False
+        self._memory = None
+        if mod.design.board is not None:
+            self._memory = BoardArrays(mod.design, mod.design.board, self._banks, self._asked)
         if mod.design.streams:
             self._streams = Streams(self._banks, self._asked, quiet, endless=mod.design.endless)
         try:
@@ -114,6 +118,8 @@ class Device:
             if self._stale:
                 self._greet()
             self._send(arrays, scalars)
+            if self._memory:
+                self._memory.send(arrays, scalars)
             if self._streams:
                 self._streams.begin({name: words for name, (words, _, _) in streams.items()})
         except LineError as error:
@@ -129,6 +135,7 @@ class Device:
             if self._mod.design.endless:
                 self._hello()
             taken = self._receive()
+            images, returned = self._memory.receive() if self._memory else ({}, {})
         except LineError as error:
             raise _lost(
                 "The line was lost: the run's result is lost, the arrays of the call are as before."
@@ -141,8 +148,10 @@ class Device:
             words = [taken[b.name] for b in self._banks if b.array is array and b.read]
             if words:
                 cells_of(words, arrays[array.name], array)
+        if self._memory:
+            self._memory.fill(images, arrays)
         self.cycles = taken[CYCLES][0]
-        returned = {
+        returned |= {
             b.source: taken[b.name][0]
             for b in self._banks
             if b.source and b.read and not b.array and not b.live
@@ -156,6 +165,8 @@ class Device:
         self._asked(HELLO, (0, 0, 0))
         if self._streams:
             self._streams.restart()
+        if self._memory:
+            self._memory.forget()
         self._stale = False
 
     def _greet(self) -> None:
@@ -193,8 +204,8 @@ class Device:
                 )
 
     def _send(self, arrays: dict[str, np.ndarray], scalars: dict[str, int]) -> None:
-        banks = [bank for bank in self._banks if bank.written and not bank.live]
-        rows = {a.name: words_of(arrays[a.name], a) for a in self._mod.design.arrays}
+        banks = [bank for bank in self._banks if bank.written and not bank.live and not bank.slow]
+        rows = {b.source: words_of(arrays[b.source], b.array) for b in banks if b.array}
         stretch = [
             (number, word, value, bank.lanes)
             for number, bank in enumerate(banks)
@@ -214,7 +225,7 @@ class Device:
         stretch = [
             (number, word, 0, bank.lanes)
             for number, bank in enumerate(self._banks[:-1])
-            if bank.read and not bank.live
+            if bank.read and not bank.live and not bank.slow
             for word in range(bank.depth)
         ]
         taken: dict[str, list[int]] = {

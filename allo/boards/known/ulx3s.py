@@ -5,7 +5,7 @@ The part 12F is a 25F by its fuses, and open tools give all of it.
 
 from __future__ import annotations
 
-from ..record import Board, BoardMemory, Pin, bus
+from ..record import Board, BoardMemory, Pin, Sdram, bus
 
 _IO = {"IO_TYPE": "LVCMOS33"}
 _SDRAM = {"PULLMODE": "NONE", "DRIVE": "4", "SLEWRATE": "FAST", "IO_TYPE": "LVCMOS33"}
@@ -28,6 +28,13 @@ _PINS = {
     **bus("sdram_dq", "J16 L18 M18 N18 P18 T18 T17 U20 E19 D20 D19 C20 E18 F18 J18 J17", **_SDRAM),
 }
 
+# The slowest of the three parts in each: AS4C16M16SA-7 has 21 ns from row to column, and
+# MT48LC16M16A2 66 ns for a refresh. All take 10 ns clocks with two clocks from a read to its word.
+SDRAM = Sdram(
+    row_bits=13, column_bits=9, power_up=200_000, rcd=21, rp=21, ras=42, rc=63, rrd=14, wr=14, rfc=66,
+    refresh=64e6 / 8192, cas=2, clock=10,
+)  # fmt: skip
+
 
 def _ulx3s(size: str, switch: str, lut: int, dsp: int, bram: int, *pack: str) -> Board:
     return Board(
@@ -42,7 +49,9 @@ def _ulx3s(size: str, switch: str, lut: int, dsp: int, bram: int, *pack: str) ->
         pins=_PINS,
         clock_generator="pll",
         memories=(
-            BoardMemory("sdram", 32 << 20, 16, "AS4C16M16SA-7, MT48LC16M16A2-7E or W9825G6KH-6"),
+            BoardMemory(
+                "sdram", 32 << 20, 16, "AS4C16M16SA-7, MT48LC16M16A2-7E or W9825G6KH-6", SDRAM
+            ),
         ),
         programmer=("--board", "ulx3s"),
     )

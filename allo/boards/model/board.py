@@ -17,24 +17,28 @@ from allo.backend.sim.engines.verilator.compile import inlining_flags
 from allo.backend.sim.engines.verilator.runtime import Runtime
 from allo.backend.sim.engines.verilator.tools import find_compiler, find_verilator, run
 from allo.dialects.caches.files import cached, content_key
-from allo.dialects.diagnostics import BoardError
+from allo.dialects.diagnostics import BoardError, PortError, SimulationError
 from allo.dialects.processes.tools import Programs
 from allo.dialects.text.near import did_you_mean
 from allo.dialects.text.shown import shown
 
 from ..flow import netlist as netlist_of
-from ..record import Board, Pin
+from ..record import Board, BoardMemory, Pin, Sdram
 from ..registry import board as board_of
 from ..shell import Shell, shell_of
 from ..shell.protocol import BAUD
+from . import sdram as memory
 from .netlist import families, verilog_of
 
 SYNTHESISED, ROUTED = "synthesised", "routed"
 STAGES = (SYNTHESISED, ROUTED)
-_CLOCK_MHZ = 4.0
 
 _HARNESS = Path(__file__).with_name("harness.cpp")
 _PINS = {role: Pin(role) for role in ("clock", "serial_rx", "serial_tx", "reset", "led[0]")}
+_MHZ, _SDRAM_MHZ = 4.0, 50.0
+_BIT_CLOCKS = 4
+_BROKEN = 3
+"""What the harness ends with when a rule of the memory is broken."""
 _CLOCK = """
 // The clock generator of a board, for simulation: the oscillator itself.
 module allo_clock (input oscillator, output clock, output locked);
@@ -49,6 +53,7 @@ class SimulatedPort(str):
 
     _process: subprocess.Popen[bytes]
     _files: list[int]
+    broken_rule = 0
 
     def errors(self, *, flip: int = 0, lose: int = 0, double: int = 0, seed: int = 1) -> None:
         """Damage the line: bytes in a million with a wrong bit, lost, or sent twice."""
@@ -62,7 +67,9 @@ class SimulatedPort(str):
         """Pull the cable: the port is gone."""
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
+        if self._process.returncode == _BROKEN and self._process.stderr and not self.broken_rule:
+            self.broken_rule = int(self._process.stderr.read())
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
         while self._files:
@@ -81,14 +88,14 @@ class _Design:
 
     Attributes:
         verilog, top: the text, and its top module.
-        clock_mhz: the clock of the design.
         defines: macros of the harness.
+        arguments: of the harness: clocks of a bit, and the times of a memory.
     """
 
     verilog: str
     top: str
-    clock_mhz: float
     defines: tuple[str, ...]
+    arguments: tuple[str, ...]
 
 
 @contextlib.contextmanager
@@ -97,51 +104,93 @@ def simulate(
     *,
     netlist: str | None = None,
     clock_mhz: float | None = None,
+    sdram: Sdram | None = None,
     timeout: float = 600.0,
 ) -> Iterator[SimulatedPort]:
     """The name of a pseudo-terminal behind which the design runs on a board.
 
+    A design with arrays of ``m_axi`` has the memory of the board it is built for, or that of an ULX3S.
+
     Args:
         netlist: what runs there: None for the Verilog of the design in its shell; ``"synthesised"`` for what
             Yosys makes of it for the board of the build, ``"routed"`` for what nextpnr has placed and routed.
-        clock_mhz: of the design; a bit of 1,000,000 baud takes so many clocks. None is 4 MHz, and
-            for netlists the clock of ``mod.bitstream``.
+        clock_mhz: of the design. None is 4 MHz, 50 with a memory, and for netlists the clock of
+            ``mod.bitstream``.
+        sdram: the memory that the board has, where it is not the one that the shell is made for.
         timeout: seconds that making the model may take, and each run of Yosys and nextpnr.
 
     Raises:
         BoardError: the build names no board, or there are no models of its cells.
         ToolMissingError, ToolFailedError: Verilator or the C++ compiler; Yosys or nextpnr.
+        SimulationError: the design broke a rule of the memory.
     """
     if netlist is None:
-        design = _plain(mod, _CLOCK_MHZ if clock_mhz is None else clock_mhz)
+        design = _plain(mod, clock_mhz, sdram)
     else:
         design = _netlist(mod, netlist, clock_mhz, timeout)
-    program = _program(design, timeout)
+    port = _started(_program(design, timeout), design.arguments)
+    try:
+        yield port
+    except PortError as error:
+        port.pull()
+        if port.broken_rule:
+            raise _broken(mod, port) from error
+        raise
+    finally:
+        port.pull()
+    if port.broken_rule:
+        raise _broken(mod, port)
+
+
+def _broken(mod: RTLModule, port: SimulatedPort) -> SimulationError:
+    rule = memory.RULES[port.broken_rule]
+    return SimulationError(
+        f"{mod.top_func_name} broke a rule of the board's memory: {rule}.",
+        help="this is a fault of the shell, unless sdram= of simulate is another part.",
+    )
+
+
+def _memory(mod: RTLModule) -> BoardMemory | None:
+    """The memory that a design needs."""
+    if mod.design.board is None:
+        return None
+    boards = (board_of(mod.options.board or "ulx3s-85f"), board_of("ulx3s-85f"))
+    return next(m for board in boards for m in board.memories if m.sdram is not None)
+
+
+def _started(program: Path, arguments: tuple[str, ...]) -> SimulatedPort:
     device, terminal = os.openpty()
     tty.setraw(terminal)
     port = SimulatedPort(os.ttyname(terminal))
-    divider = str(round(design.clock_mhz * 1e6 / BAUD))
-    port._files = [device, terminal]
+    port._files = [terminal]
     port._process = subprocess.Popen(
-        [str(program), str(device), divider],
+        [str(program), str(device), *arguments],
         pass_fds=[device],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    try:
-        yield port
-    finally:
-        port.pull()
+    os.close(device)  # the port is gone when the program is
+    return port
 
 
-def _plain(mod: RTLModule, clock_mhz: float) -> _Design:
-    """The Verilog of a design in its shell."""
+def _plain(mod: RTLModule, clock_mhz: float | None, other: Sdram | None) -> _Design:
+    """The Verilog of a design in its shell, with its memory."""
+    found = _memory(mod)
+    mhz = clock_mhz or (_SDRAM_MHZ if found is not None else _MHZ)
+    pins = _PINS | ({"sdram_clk": Pin("sdram_clk")} if found is not None else {})
     board = Board(
         name="simulated", title="a simulated board", family="generic", part="", resources={},
-        oscillator_mhz=clock_mhz, pins=_PINS,
+        oscillator_mhz=mhz, pins=pins, memories=(found,) if found is not None else (),
     )  # fmt: skip
-    shell = shell_of(mod, board, clock_mhz, BAUD)
-    return _Design(shell.verilog + _CLOCK, shell.top, clock_mhz, _defines(board, shell))
+    shell = shell_of(mod, board, mhz, round(mhz * 1e6 / _BIT_CLOCKS))
+    text, defines, bit = shell.verilog + _CLOCK, _defines(board, shell), str(_BIT_CLOCKS)
+    if found is None or found.sdram is None:
+        return _Design(text, shell.top, defines, (bit,))
+    return _Design(
+        text + memory.bench(shell, found.sdram), memory.BENCH, (*defines, "SDRAM"),
+        (bit, *memory.times(other or found.sdram, mhz)),
+    )  # fmt: skip
 
 
 def _netlist(mod: RTLModule, stage: str, clock_mhz: float | None, timeout: float) -> _Design:
@@ -157,6 +206,11 @@ def _netlist(mod: RTLModule, stage: str, clock_mhz: float | None, timeout: float
             help='name one: s.build(target="verilog", board="icebreaker").',
         )
     board = board_of(mod.options.board)
+    if mod.design.board is not None:
+        raise BoardError(
+            f"The netlist of {mod.top_func_name} has a memory beside it, with which none is simulated.",
+            help="leave netlist= out: the Verilog of the design runs with a model of the memory.",
+        )
     if board.family not in families():
         raise BoardError(
             f"There are no models of the cells of {family(board.family).title}.",
@@ -164,7 +218,8 @@ def _netlist(mod: RTLModule, stage: str, clock_mhz: float | None, timeout: float
         )
     made = netlist_of(mod, board, clock_mhz=clock_mhz, routed=stage == ROUTED, timeout=timeout)
     text = verilog_of(made.modules, made.shell.top, board.family)
-    return _Design(text, made.shell.top, made.clock_mhz, _defines(board, made.shell))
+    bit = str(round(made.clock_mhz * 1e6 / BAUD))
+    return _Design(text, made.shell.top, _defines(board, made.shell), (bit,))
 
 
 def _defines(board: Board, shell: Shell) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 // Arguments: file descriptor of the terminal, clocks of a bit. Commands on standard input, one a line:
 //   rates FLIP LOSE DOUBLE SEED   errors in a million bytes, each way
 //   reset                         presses the button of the reset for 64 clocks
+// With SDRAM defined, the times of the memory follow the arguments; a rule of it that is broken ends the program
+// with code 3, its number on standard error.
 #include <poll.h>
 #include <unistd.h>
 #include <cstdint>
@@ -27,7 +29,7 @@ static void pass(std::deque<uint8_t>& queue, uint8_t byte) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc < 3) return 2;
   const int terminal = atoi(argv[1]), divider = atoi(argv[2]);
   auto context = std::make_unique<VerilatedContext>();
   context->randReset(0);
@@ -35,14 +37,27 @@ int main(int argc, char** argv) {
   std::deque<uint8_t> in, out;
   int send_left = 0, send_count = 0, take_left = 0, take_count = 0, button = 0;
   uint32_t send_bits = 0, take_bits = 0;
-  long idle = 0, since = 0;
+  long idle = 0, since = 0, asleep = 0;  // clocks in which nothing is heard: the memory begins
+#ifdef SDRAM
+  if (argc != 15) return 2;
+  uint32_t times[12];
+  for (int k = 0; k < 12; ++k) times[k] = uint32_t(strtoul(argv[3 + k], nullptr, 10));
+  top->period = times[0]; top->power_up = times[1]; top->rcd = times[2]; top->rp = times[3];
+  top->ras = times[4]; top->rc = times[5]; top->rrd = times[6]; top->wr = times[7];
+  top->rfc = times[8]; top->refresh = times[9]; top->shortest = times[10]; top->cas = times[11];
+  const long begins = times[1] / times[0] + 1000;
+#else
+  const long begins = 0;
+#endif
+  asleep = begins;
   top->clock = 0; top->serial_rx = 1; unsigned char unused = 0; RESET = RESET_OFF; (void)unused;
   top->eval();
   std::string line;
   for (;;) {
     if (in.empty() && !send_left) ++idle; else idle = 0;
     if (take_left || RUNNING) idle = 0;
-    if (++since >= 512 || idle > divider * 400) {
+    if (asleep) { --asleep; idle = 0; }
+    else if (++since >= 512 || idle > divider * 400) {
       const bool rest = idle > divider * 400;
       since = 0;
       if (!out.empty()) {
@@ -85,6 +100,9 @@ int main(int argc, char** argv) {
     if (button) --button;
     top->clock = 1; top->eval();
     top->clock = 0; top->eval();
+#ifdef SDRAM
+    if (top->fault) { fprintf(stderr, "%d", int(top->fault)); return 3; }
+#endif
     if (!take_left) {
       if (!top->serial_tx) { take_left = 10; take_count = divider / 2; take_bits = 0; }
     } else if (--take_count <= 0) {

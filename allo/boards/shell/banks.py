@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign, StreamInterface
+from allo.backend.rtl.design import (
+    ArrayInterface,
+    BankPort,
+    HardwareDesign,
+    ScalarPort,
+    StreamInterface,
+)
 from allo.dialects.diagnostics import BuildError
 
 from .protocol import CYCLE_BITS, DIGEST_BYTES, POSITION_BITS, QUIET_BITS, RING
 
 CYCLES, IDENTITY, PROGRESS = "own_cycles", "own_identity", "own_progress"
+REGISTERS, MEMORY = "own_registers", "own_memory"
+MEMORY_WORDS = 1 << 23
+"""Words of 32 bits of a board's memory that have an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ class Bank:
         ports: of the core.
         stream: its stream, None of others.
         live: whether the host reaches it while the core runs.
+        slow: whether its words are asked for and waited for.
     """
 
     name: str
@@ -46,6 +56,7 @@ class Bank:
     ports: tuple[BankPort, ...] = ()
     stream: StreamInterface | None = None
     live: bool = False
+    slow: bool = False
 
     @property
     def lanes(self) -> int:
@@ -65,17 +76,34 @@ def banks_of(design: HardwareDesign) -> tuple[Bank, ...]:
              array.name in design.arguments, array.direction != "in", array,
              tuple(port for port in array.ports if port.bank == number))
         for array in design.arrays
+        if design.board is None or array.name in design.board.memories
         for number in range(array.layout.bank_count)
     ]  # fmt: skip
-    found += [
-        Bank(f"value_{s.name}", s.name, 0, s.width, 1, True, False) for s in design.scalars_in
-    ]
-    found += [
-        Bank(f"value_{s.name}", s.name, 0, s.width, 1, False, True) for s in design.scalars_out
-    ]
+    if design.board is None:
+        found += [_scalar(s, given=True) for s in design.scalars_in]
+        found += [_scalar(s, given=False) for s in design.scalars_out]
     found.append(Bank(CYCLES, "", 0, CYCLE_BITS, 1, False, True))
     found.sort(key=lambda bank: (not bank.written, bank.read))
-    return (*found, *_live(design), Bank(IDENTITY, "", 0, 8, DIGEST_BYTES, False, True))
+    return (
+        *found,
+        *_live(design),
+        *_slow(design),
+        Bank(IDENTITY, "", 0, 8, DIGEST_BYTES, False, True),
+    )
+
+
+def _scalar(scalar: ScalarPort, *, given: bool) -> Bank:
+    return Bank(f"value_{scalar.name}", scalar.name, 0, scalar.width, 1, given, not given)
+
+
+def _slow(design: HardwareDesign) -> list[Bank]:
+    """The registers of a core with AXI4 masters, and the board's memory, which these reach."""
+    if design.board is None:
+        return []
+    return [
+        Bank(REGISTERS, "", 0, 32, 1 << (design.board.address_bits - 2), True, True, slow=True),
+        Bank(MEMORY, "", 0, 32, MEMORY_WORDS, True, True, slow=True),
+    ]
 
 
 def _live(design: HardwareDesign) -> list[Bank]:
@@ -95,8 +123,14 @@ def _live(design: HardwareDesign) -> list[Bank]:
 
 
 def _refuse(design: HardwareDesign) -> None:
+    outside = design.board
     met = [
-        (design.board is not None, "interfaces of buses", "build without configs={'interface': …}"),
+        (
+            outside is not None and (outside.streams or not outside.masters),
+            "the interfaces 'axis' and 's_axilite' alone",
+            "leave them out of configs={'interface': …}: arrays of 'm_axi' lie in the board's memory, and "
+            "the shell itself passes streams and scalars",
+        ),
         (design.bounds is not None, "checks of subscripts", "build without check_bounds=True"),
     ]
     for there, what, instead in met:

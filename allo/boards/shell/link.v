@@ -91,6 +91,8 @@ module allo_link #(
   input                       live,       // whether this bank is reached while the core runs
   output reg                  write,      // the highest bytes of `data` are a word of this bank
   output reg [WIDTH-1:0]      data,
+  output reg                  fetch,      // `read_data` is wanted
+  input                       waiting,    // it is not there yet
   input      [WIDTH-1:0]      read_data,  // the word, in its lowest bytes, some clocks later
   output reg                  commit,     // what was written to this bank counts, up to `word`
   output reg                  start,
@@ -143,6 +145,7 @@ module allo_link #(
     commit <= 1'b0;
     accept <= 1'b0;
     moved <= 1'b0;
+    fetch <= 1'b0;
     restart <= 1'b0;
     timer <= timer + 1'b1;
     if (absorb != 4'd0) begin
@@ -242,7 +245,7 @@ module allo_link #(
           state <= PREPARE;
         end
       FETCH:
-        if (timer[3]) begin
+        if (timer[3] && !waiting) begin
           data <= read_data;
           fetched <= 1'b1;
           state <= PREPARE;
@@ -268,6 +271,7 @@ module allo_link #(
           at <= 4'd7;
         end else if (at == 4'd6 && !fetched) begin
           state <= FETCH;
+          fetch <= 1'b1;
         end else begin
           absorb <= 4'd8;
           state <= CHECKING;

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.interfaces.board import CLOCK, RESET
 from allo.backend.sim import RTLModule
 from allo.backend.sim.driver.ports import top_ports
 from allo.dialects.diagnostics import BuildError
@@ -16,12 +17,15 @@ from allo.dialects.text.verilog import without_comments
 from ..record import Board
 from .banks import CYCLES, IDENTITY, PROGRESS, Bank, banks_of
 from .memories import memory
+from .outside import memory_of, outside
+from .outside import ports as memory_ports
 from .protocol import DIGEST_BYTES, POSITION_BITS, VERSION
 from .streams import progress, ring
 
-_LINK = Path(__file__).with_name("link.v")
+_FOLDER = Path(__file__).parent
 _LEAST_DIVIDER = 4
-_WAIT_MS = 20
+_WAIT_BITS = 20_000
+"""Bits of the line for which a reply waits for the end of a run: 20 ms at 1,000,000 baud."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +73,32 @@ def shell_of(mod: RTLModule, board: Board, clock_mhz: float, baud: int) -> Shell
     banks, digest = banks_of(design), digest_of(design)
     ports = [("clock", 1, False), ("serial_rx", 1, False), ("serial_tx", 1, True)]
     ports += [(name, 1, name == "led") for name in ("reset", "led") if _has(board, name)]
-    wait_bits = max(16, int(clock_mhz * 1e3 * _WAIT_MS).bit_length())
+    wait_bits = max(16, (_WAIT_BITS * divider).bit_length())
     low = frozenset(role.partition("[")[0] for role, pin in board.pins.items() if pin.low)
-    text = _top(design, banks, digest, tuple(ports), (divider, wait_bits), low)
-    size = sum(b.depth * b.lanes for b in banks[:-1])
-    verilog = "\n".join([text, _LINK.read_text(), design.verilog])
+    lines, files = [], ["link.v"]
+    if design.board is not None:
+        found = memory_of(design, board)
+        ports += memory_ports(found)
+        lines = outside(design, found, clock_mhz, banks, _taken(banks, 32))
+        files += ["memory.v", "sdram.v"]
+    text = _top(design, banks, digest, tuple(ports), (divider, wait_bits), low, lines)
+    size = sum(b.depth * b.lanes for b in banks[:-1] if not b.slow)
+    verilog = "\n".join([text, *((_FOLDER / f).read_text() for f in files), design.verilog])
     return Shell(f"{design.top}_board", verilog, tuple(ports), digest, size)
 
 
 def _has(board: Board, role: str) -> bool:
     return role in board.pins or f"{role}[0]" in board.pins
+
+
+def _widest(banks: Sequence[Bank]) -> int:
+    return 8 * max(bank.lanes for bank in banks)
+
+
+def _taken(banks: Sequence[Bank], width: int) -> str:
+    """A word of so many bits that the host has sent: it ends at the highest byte of the link's data."""
+    lowest = _widest(banks) - 8 * -(-width // 8)
+    return f"data[{lowest + width - 1}:{lowest}]"
 
 
 def _range(width: int) -> str:
@@ -92,21 +112,22 @@ def _top(
     ports: tuple[tuple[str, int, bool], ...],
     times: tuple[int, int],
     low: frozenset[str],
+    others: Sequence[str],
 ) -> str:
-    widest = max(bank.lanes for bank in banks)
+    widest = _widest(banks)
     bank_bits = max(1, len(banks).bit_length())
     word_bits = max(8, max(bank.depth for bank in banks).bit_length())
     if design.streams:
         word_bits = max(word_bits, POSITION_BITS)
-    lane_bits = max(1, widest.bit_length())
+    lane_bits = max(1, (widest // 8).bit_length())
     parameters = {
         "DIVIDER": times[0], "BANK_BITS": bank_bits, "WORD_BITS": word_bits,
-        "LANE_BITS": lane_bits, "WIDTH": 8 * widest, "WAIT_BITS": times[1],
+        "LANE_BITS": lane_bits, "WIDTH": widest, "WAIT_BITS": times[1],
         "HASTY": int(bool(design.streams)),
     }  # fmt: skip
     names = {role for role, _, _ in ports}
     button = f"{'~' if 'reset' in low else ''}reset" if "reset" in names else "1'b0"
-    declared = ", ".join(f"{'output' if out else 'input'} {role}" for role, _, out in ports)
+    declared = ", ".join(_declared(*port) for port in ports)
     given = ", ".join(f".{name}({value})" for name, value in parameters.items())
     return "\n".join(
         [
@@ -126,16 +147,18 @@ def _top(
             f"  wire {_range(word_bits)}word;",
             f"  reg {_range(lane_bits)}last_lane;",
             "  reg last_word, live;",
-            "  wire write, commit, start, restart, done;",
-            f"  wire {_range(8 * widest)}data;",
-            f"  reg {_range(8 * widest)}read_data;",
+            "  wire write, commit, fetch, start, restart, done;",
+            f"  wire awake_memory{'' if others else ' = 1' + chr(39) + 'b1'};",
+            f"  wire {'waiting' if others else 'waiting = 1' + chr(39) + 'b0'};",
+            f"  wire {_range(widest)}data;",
+            f"  reg {_range(widest)}read_data;",
             "  reg running;",
             "  wire core_reset = reset_all | restart;",
             f"  allo_link #({given}) link (",
-            "    .clock(link_clock), .reset(reset_all), .rx(serial_rx), .tx(serial_tx), .bank(bank),",
-            "    .word(word), .last_lane(last_lane), .last_word(last_word), .live(live), .write(write),",
-            "    .data(data), .read_data(read_data), .commit(commit), .start(start),",
-            "    .restart(restart), .running(running));",
+            "    .clock(link_clock), .reset(reset_all || !awake_memory), .rx(serial_rx), .tx(serial_tx),",
+            "    .bank(bank), .word(word), .last_lane(last_lane), .last_word(last_word), .live(live),",
+            "    .write(write), .data(data), .fetch(fetch), .waiting(waiting), .read_data(read_data),",
+            "    .commit(commit), .start(start), .restart(restart), .running(running));",
             *([f"  assign led = {'~' if 'led' in low else ''}running;"] if "led" in names else []),
             "  reg [39:0] cycles;",
             "  always @(posedge link_clock) begin",
@@ -146,10 +169,11 @@ def _top(
             "    else if (running && !done) cycles <= cycles + 40'd1;",
             "  end",
             *_signals(design),
-            *_banks(banks, digest, design, 8 * widest),
+            *_banks(banks, digest, design),
+            *others,
             *_selection(banks, bank_bits, word_bits, lane_bits),
             f"  {design.top} core (",
-            ",\n".join(f"    .{p.name}({_wired(p.name)})" for p in top_ports(design)),
+            ",\n".join(f"    .{p.name}({_wired(p.name, design)})" for p in top_ports(design)),
             "  );",
             "endmodule",
             "",
@@ -157,8 +181,17 @@ def _top(
     )
 
 
-def _wired(name: str) -> str:
-    own = {"clk": "link_clock", "rst": "core_reset", "start": "start", "done": "done"}
+def _declared(role: str, bits: int, out: bool) -> str:
+    way = "inout" if role == "sdram_dq" else "output" if out else "input"
+    return f"{way} {_range(bits)}{role}"
+
+
+_OWN = {"clk": "link_clock", "rst": "core_reset", "start": "start", "done": "done"}
+_WRAPPED = {CLOCK: "link_clock", RESET: "!core_reset"}
+
+
+def _wired(name: str, design: HardwareDesign) -> str:
+    own = _OWN if design.board is None else _WRAPPED
     return own.get(name, f"core_{name}")
 
 
@@ -167,14 +200,14 @@ def _signals(design: HardwareDesign) -> list[str]:
     return [
         f"  wire {_range(p.width)}core_{p.name}{' = 1' + chr(39) + 'b1' if p.name in held else ''};"
         for p in top_ports(design)
-        if p.name not in ("clk", "rst", "start", "done")
+        if p.name not in (_OWN if design.board is None else _WRAPPED)
     ]
 
 
-def _banks(banks: Sequence[Bank], digest: bytes, design: HardwareDesign, widest: int) -> list[str]:
+def _banks(banks: Sequence[Bank], digest: bytes, design: HardwareDesign) -> list[str]:
     lines = []
     for number, bank in enumerate(banks):
-        taken = f"data[{widest - 8 * bank.lanes + bank.width - 1}:{widest - 8 * bank.lanes}]"
+        taken = _taken(banks, bank.width)
         here = f"write && bank == {number}"
         word = bank.name
         if bank.array is not None:
@@ -188,7 +221,7 @@ def _banks(banks: Sequence[Bank], digest: bytes, design: HardwareDesign, widest:
         elif word == IDENTITY:
             value = int.from_bytes(digest, "little")
             lines += [f"  wire [7:0] {word} = 64'h{value:016x} >> {{word[2:0], 3'd0}};"]
-        elif bank.written:
+        elif bank.written and not bank.slow:
             lines += [
                 f"  reg {_range(bank.width)}{word};",
                 f"  always @(posedge link_clock) if ({here}) {word} <= {taken};",

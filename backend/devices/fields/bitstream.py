@@ -52,6 +52,8 @@ class Bitstream(Facts):
         suffix: how the name of a bitstream usually ends.
         plls: clock generators by the name that boards choose one by.
         script: commands of Yosys, where pins need others than a design by itself.
+        clock_out: Verilog that brings the inverse of ``clock`` to ``pin``, as a cell beside it does; "" for
+            any logic.
     """
 
     constraints: str
@@ -64,3 +66,4 @@ class Bitstream(Facts):
     suffix: str
     plls: Mapping[str, Pll] = field(default_factory=dict)
     script: str = ""
+    clock_out: str = ""
