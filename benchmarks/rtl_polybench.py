@@ -1,11 +1,14 @@
 """PolyBench at MEDIUM on three budgets of DSPs: cycles beside the best published figures.
 
 scripts/python benchmarks/rtl_polybench.py [--kernel NAME ...] [--budget DSPS ...] [--equal-pairs]
-    [--clock MHZ] [--simulate | --report]
+    [--clock MHZ] [--subnormals keep] [--simulate | --report]
 
 A schedule gets as many multiplier-adder pairs as the DSPs of the budget and the lookup tables of a U280
 make by the estimate of the whole design. With ``--equal-pairs`` it gets at most a pair for every 5 DSPs,
 which is what a pair takes in the published designs; ours takes 2, because its adder is made of lookup tables.
+
+Floats flush subnormals to zero, as those of the vendor's units in the published designs do;
+``--subnormals keep`` builds the larger units that keep them.
 
 Cycles are those of the report, which counts static designs exactly. The rows of the smallest budget, and with
 ``--simulate`` all rows, are also run in the in-process simulator, and every element is compared with the CPU
@@ -13,7 +16,8 @@ build of the same schedule (same bits) and with NumPy; with ``--report`` nothing
 Lookup tables, flip-flops, DSPs and block RAMs are estimates of the whole design. Peers are the best published
 designs of at most as many DSPs, in cycles of RTL simulation; where there are none, the cycles that the
 vendor's tool estimated for Allo, of any number of DSPs. Beside the utilisation of the units stands what the
-size allows (``polybench_bounds.py``), with the key of a reason where that is less than 0.95.
+size allows (``polybench_bounds.py``), with the key of a reason where that is less than 0.95. The time for a
+share of a U280 is compared with Stream-HLS (``polybench_shares.py``).
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ import argparse
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 
@@ -32,29 +38,38 @@ from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
 from benchmarks.harness import Row, finish
 from benchmarks.polybench_bounds import FED, REASONS, Bound, bound
+from benchmarks.polybench_shares import STREAM_HLS, WANTED, Taken, gain, mean, microseconds
 
 BUDGETS = {220: 44, 2560: 512, 9024: 1804}
 """DSPs of the published designs of a column, and the pairs that these make at 5 DSPs each."""
 DEVICE = {kind: resources_of(DEFAULT_DEVICE)[kind] for kind in ("lut", "ff", "dsp", "bram")}
 """What a U280 has."""
 SIZE = "medium"
+CLOCK = 300.0
+"""Megahertz that are asked for."""
 TOLERANCE = 1e-4
 """Of the largest element, against NumPy, which adds in another order."""
 GIVEN = {
     ("gesummv", 220): 100,
-    ("gemm", 9024): 1760,
-    ("two_mm", 9024): 1800,
     ("three_mm", 9024): 1760,
     ("correlation", 9024): 1600,
     ("symm", 9024): 1760,
     ("trmm", 9024): 1660,
 }
-"""Pairs with which the search starts for a budget of DSPs, found by longer searches. For gesummv the tiles of
-100 pairs divide the matrix: 110 take fewer cycles, but are busy for less of them."""
+"""Pairs with which the search starts for a budget of DSPs, where more take fewer cycles but are busy for less
+of them. For gesummv the tiles of 100 pairs divide the matrix."""
 TRIES = 12
 """Designs that are estimated for a row, at most."""
 WINS = 12
 """Kernels, of 13, on which a column shall take fewer cycles than its peer."""
+
+
+class Asked(TypedDict):
+    """Options of a build that a design is measured with."""
+
+    clock_mhz: float
+    subnormals: str
+
 
 Peer = tuple[int, str]
 _STREAM, _CSYNTH = "Stream-HLS", "Allo, csynth"
@@ -87,6 +102,7 @@ class Measured:
     report: DesignReport
     budget: int
     pairs: int
+    asked_mhz: float
     operations: int
     bound: Bound
     simulated: bool
@@ -98,6 +114,13 @@ class Measured:
         return self.report.cycles or 0
 
     @property
+    def taken(self) -> Taken:
+        """Its time, and what it takes of the device."""
+        found = self.report.resources
+        us = microseconds(self.cycles, self.report.fmax_mhz or 0.0, self.asked_mhz)
+        return Taken(us, found["lut"], found["dsp"])
+
+    @property
     def utilisation(self) -> float:
         """Useful float operations of each unit and cycle."""
         return self.operations / (self.report.float_units * self.cycles)
@@ -107,6 +130,7 @@ class Measured:
         found = self.report.resources
         used = ", ".join(f"{found.get(name, 0):,} {name.upper()}" for name in DEVICE)
         return (
+            f"{self.taken.us:.1f} µs at {self.report.fmax_mhz:.0f} MHz by estimate; "
             f"{self.report.float_units:,} float units at {self.utilisation:.3f}, where the size allows "
             f"{self.bound.utilisation:.3f}{self.bound.reason and f' ({self.bound.reason})'}; {used}"
             f"{'' if excess(self.report, self.budget) <= 1 else ', MORE THAN THERE ARE'}"
@@ -120,7 +144,7 @@ def excess(report: DesignReport, budget: int) -> float:
     return max(report.resources.get(name, 0) / most for name, most in have.items())
 
 
-def fitting(name: str, budget: int, most: int, clock: float) -> tuple[int, DesignReport]:
+def fitting(name: str, budget: int, most: int, asked: Asked) -> tuple[int, DesignReport]:
     """The pairs, at most so many, whose design the budget's DSPs and a U280 suffice for, and its report.
 
     Fewer pairs are tried until they suffice, and then more again, as long as that is worth a try.
@@ -130,7 +154,7 @@ def fitting(name: str, budget: int, most: int, clock: float) -> tuple[int, Desig
 
     def share_of(pairs: int) -> tuple[float, DesignReport]:
         schedule = kernel.schedule(kernel.SIZES[SIZE], pairs)
-        report = schedule.estimate(device=DEFAULT_DEVICE, clock_mhz=clock)
+        report = schedule.estimate(device=DEFAULT_DEVICE, **asked)
         share = excess(report, budget)
         if share <= 1 or pairs == 1:
             fits.append((report.cycles or 0, pairs, report))
@@ -152,7 +176,7 @@ def fitting(name: str, budget: int, most: int, clock: float) -> tuple[int, Desig
     return pairs, report
 
 
-def measure(name: str, budget: int, most: int, clock: float, run: bool | None) -> Measured:
+def measure(name: str, budget: int, most: int, asked: Asked, run: bool | None) -> Measured:
     """Build a kernel on at most so many pairs, and run it against the CPU build and NumPy.
 
     Args:
@@ -160,22 +184,21 @@ def measure(name: str, budget: int, most: int, clock: float, run: bool | None) -
     """
     kernel = load(name)
     size = kernel.SIZES[SIZE]
-    pairs, report = fitting(name, budget, most, clock)
+    pairs, report = fitting(name, budget, most, asked)
     operations = kernel.operations(size)
     limit = bound(name, size, report.float_units, operations)
-    found = Measured(report, budget, pairs, operations, limit, bool(run))
+    found = Measured(report, budget, pairs, asked["clock_mhz"], operations, limit, bool(run))
     if run is None:
         return found
     began = time.process_time()
     schedule = kernel.schedule(size, pairs)
-    hardware = schedule.build(
-        target="verilog", simulator="jit", clock_mhz=clock, device=DEFAULT_DEVICE
-    )
+    hardware = schedule.build(target="verilog", simulator="jit", device=DEFAULT_DEVICE, **asked)
     megabytes = len(str(hardware)) / 1e6
     seconds = time.process_time() - began
     emitted = f"; {seconds:.1f} s to {megabytes:.1f} MB of Verilog"
     if run:
-        ours, cpu = _run(kernel, hardware), _run(kernel, schedule.build())
+        reference = schedule.build(subnormals=asked["subnormals"])
+        ours, cpu = _run(kernel, hardware), _run(kernel, reference)
         if any(a.tobytes() != b.tobytes() for a, b in zip(ours, cpu, strict=True)):
             raise RuntimeError(f"{name} on {pairs} pairs: RTL and CPU differ.")
         if hardware.cycles != report.cycles:
@@ -199,6 +222,7 @@ def row_of(name: str, measured: Measured, *, equal_pairs: bool) -> Row:
     figures: dict[str, float] = {"cycles": measured.cycles}
     if not equal_pairs:
         figures |= {"dsp": taken["dsp"], "lut": taken["lut"], "units": measured.report.float_units}
+        figures["mhz"] = round(measured.report.fmax_mhz or 0.0, 1)
     cycles, who = PUBLISHED[name][list(BUDGETS).index(measured.budget)]
     against = who if who == _CSYNTH else f"{who}, at most {measured.budget:,} DSP"
     what = f"{name}, {measured.pairs:,} pairs"
@@ -228,25 +252,38 @@ def verdicts(column: str, rows: list[Row], measured: list[Measured], *, judged: 
     ]
 
 
+def shares(column: str, names: Sequence[str], measured: Sequence[Measured]) -> list[Row]:
+    """The speed for a share of a U280 beside that of Stream-HLS, where all its kernels are measured."""
+    found = dict(zip(names, measured, strict=True))
+    if not STREAM_HLS.keys() <= found.keys():
+        return []
+    which = list(BUDGETS).index(measured[0].budget)
+    gains = [gain(found[name].taken, peers[which]) for name, peers in STREAM_HLS.items()]
+    what = f"{column}: speed for a share of a U280, Stream-HLS's being 1, mean of {len(gains)}"
+    return [Row(what, mean(gains), "", "asked for", WANTED[which])]
+
+
 def main() -> int:
     """Measure, print, write; 1 when a limit fails or results differ."""
     parser = argparse.ArgumentParser(description="PolyBench on budgets", add_help=False)
     parser.add_argument("--kernel", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--budget", nargs="+", type=int, choices=BUDGETS, default=[*BUDGETS])
     parser.add_argument("--equal-pairs", action="store_true", help="a pair for every 5 DSPs")
-    parser.add_argument("--clock", type=float, default=300.0, help="MHz")
+    parser.add_argument("--clock", type=float, default=CLOCK, help="MHz")
+    parser.add_argument("--subnormals", choices=("keep", "flush"), default="flush")
     parser.add_argument("--simulate", action="store_true", help="all rows, which takes minutes")
     parser.add_argument("--report", action="store_true", help="emit and simulate nothing")
     given, rest = parser.parse_known_args()
     warnings.simplefilter("ignore", CapacityWarning)
     rows, columns = [], []
+    asked: Asked = {"clock_mhz": given.clock, "subnormals": given.subnormals}
     for budget in given.budget:
         run = None if given.report else given.simulate or budget == min(BUDGETS)
         measured = []
         for name in given.kernel:
             most = GIVEN.get((name, budget), most_pairs(name, budget))
             most = BUDGETS[budget] if given.equal_pairs else most
-            measured.append(measure(name, budget, most, given.clock, run))
+            measured.append(measure(name, budget, most, asked, run))
         column = [
             row_of(name, found, equal_pairs=given.equal_pairs)
             for name, found in zip(given.kernel, measured, strict=True)
@@ -254,6 +291,7 @@ def main() -> int:
         rows += column
         title = f"at most {BUDGETS[budget]:,} pairs" if given.equal_pairs else f"{budget:,} DSP"
         columns += verdicts(title, column, measured, judged=not given.equal_pairs)
+        columns += shares(title, given.kernel, measured)
     title = f"PolyBench MEDIUM, fp32, on budgets of DSPs, {given.clock:.0f} MHz"
     name = "rtl_polybench_pairs" if given.equal_pairs else "rtl_polybench"
     status = finish(name, title, [*rows, *columns], rest)

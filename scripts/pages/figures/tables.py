@@ -10,9 +10,10 @@ from allo.designs.polybench import memory
 from allo.designs.polybench.budgets import NAMES, load
 from benchmarks import rtl_memory
 from benchmarks.polybench_bounds import bound
+from benchmarks.polybench_shares import STREAM_HLS, Taken, gain, mean, microseconds
 from benchmarks.recurrences import CLOCKS
 from benchmarks.recurrent_kernels import RECURRENCES
-from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
+from benchmarks.rtl_polybench import BUDGETS, CLOCK, PUBLISHED, SIZE
 
 from .store import Figures
 
@@ -114,6 +115,37 @@ def polybench_fewer(figures: Figures, dsps: int, *, pairs: bool = False) -> str:
     )
 
 
+def _taken(figures: Figures, kernel: str, dsps: int) -> Taken:
+    """The time of ours, and what it takes of the device."""
+    cycles, lut, dsp = (_budget(figures, kernel, dsps, what) for what in ("cycles", "lut", "dsp"))
+    mhz = figures.find(f"polybench.{kernel}.dsp_{dsps}.mhz")
+    return Taken(microseconds(cycles, mhz, CLOCK), lut, dsp)
+
+
+def polybench_shares(figures: Figures) -> str:
+    """Time, lookup tables and share of a U280 beside Stream-HLS's, and the speed for a share."""
+    rows = []
+    for kernel, peers in STREAM_HLS.items():
+        for dsps, theirs in zip(BUDGETS, peers, strict=True):
+            ours = _taken(figures, kernel, dsps)
+            mhz = figures.find(f"polybench.{kernel}.dsp_{dsps}.mhz")
+            row = [kernel, f"{dsps:,}", f"{mhz:.0f}", f"{ours.us:.1f} ({theirs.us:.1f})"]
+            row.append(f"{ours.lut / 1000:.0f} ({theirs.lut / 1000:.0f})")
+            row.append(f"{100 * ours.share:.1f} ({100 * theirs.share:.1f})")
+            rows.append([*row, f"{gain(ours, theirs):.2f}"])
+    words = ["µs", "thousand LUT", "% of a U280", "gain"]
+    return _table(["kernel", "DSP, at most", "estimated MHz", *words], "---:", rows)
+
+
+def polybench_gain(figures: Figures, dsps: int) -> str:
+    """The speed for a share of a U280, Stream-HLS's being 1: the geometric mean of its kernels."""
+    which = list(BUDGETS).index(dsps)
+    found = (
+        gain(_taken(figures, kernel, dsps), peers[which]) for kernel, peers in STREAM_HLS.items()
+    )
+    return f"{mean(found):.2f}"
+
+
 def recurrences(figures: Figures) -> str:
     """The loops of ``scripts/bench recurrences``: intervals, and the clock that nextpnr reached."""
     fast, routed = CLOCKS
@@ -152,6 +184,8 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench sizes": polybench_sizes,
     "polybench allowed": polybench_allowed,
     "polybench pairs": polybench_pairs,
+    "polybench shares": polybench_shares,
+    **{f"polybench.gain.dsp_{dsps}": partial(polybench_gain, dsps=dsps) for dsps in BUDGETS},
     "polybench memory": polybench_memory,
     "recurrences": recurrences,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
