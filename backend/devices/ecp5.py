@@ -106,6 +106,7 @@ RECORD = DeviceRecord(
     signals=SIGNALS,
     cells=CELLS,
     usual_mhz=80.0,
+    bus_width=32,
     netlist=Netlist(offset_comparisons=True, early_writes=True, running_bits=True),
     synthesis=Synthesis(
         script="synth_ecp5 -top {top}",

@@ -135,6 +135,7 @@ _GW2A = DeviceRecord(
     ),
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
     usual_mhz=80.0,
+    bus_width=32,
     synthesis=_SYNTHESIS,
     part=Part(
         title="GW2A-18",
@@ -161,6 +162,7 @@ _GW1N9 = replace(
         block=5.0, memory=4.0, setup=0.4,
     ),
     usual_mhz=50.0,
+    bus_width=32,
     synthesis=replace(
         _SYNTHESIS,
         script=_COMMAND.format("gw1n"),

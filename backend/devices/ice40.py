@@ -111,6 +111,7 @@ _UP5K = DeviceRecord(
     ),
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
     usual_mhz=25.0,
+    bus_width=32,
     # nextpnr shows no delay through SB_MAC16.
     synthesis=replace(_SYNTHESIS, routing=replace(_ROUTING, untimed=(("product",),))),
     part=Part(
@@ -137,6 +138,7 @@ _HX8K = replace(
     ),
     cells=replace(_UP5K.cells, dsp_least=10_000, product_table=2.6),
     usual_mhz=80.0,
+    bus_width=32,
     synthesis=replace(_SYNTHESIS, script="synth_ice40 -top {top}"),
     part=Part(
         title="iCE40HX8K",

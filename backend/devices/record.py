@@ -41,6 +41,7 @@ class DeviceRecord(Facts):
         synthesis: how Yosys and nextpnr are run; None where they do not know it.
         part: the largest device that its users are likely to have; None where nothing is too large.
         part_names: how the names of its parts begin, and of those that are nearest to it.
+        bus_width: bits of an AXI4 master without ``width``, at most: memories of boards give no more.
         large_text: characters of a design's text above which a build itself sees whether it fits; 0: never.
     """
 
@@ -54,4 +55,5 @@ class DeviceRecord(Facts):
     synthesis: Synthesis | None = None
     part: Part | None = None
     part_names: tuple[str, ...] = ()
+    bus_width: int = 512
     large_text: int = 0

@@ -210,6 +210,7 @@ def compile_design(
         _refuse_endless(design, top, function.place)
         join_transfers(design, transfers, len(about.signature.arguments))
         card = card_of(device)
+        about = replace(about, widest=family(device).bus_width)
         wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)

@@ -90,7 +90,7 @@ def scaled(A: int8[64], B: int32[64]):
     [
         (
             "icebreaker",
-            {"A": {"kind": "m_axi", "width": 32}},
+            {"A": "m_axi"},
             "needs a memory beside the device, and 1BitSquared iCEBreaker has none",
         ),
         ("ulx3s-85f", {"A": "axis"}, "does not serve the interfaces 'axis'"),

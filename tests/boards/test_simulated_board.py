@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+
 import numpy as np
 import pytest
 
 import allo
 from allo.boards import connect, simulate
+from allo.boards.host import link
 from allo.errors import BoundaryError, LineError, PortError
 from allo.ir.types import int8, int16, int32
 
@@ -109,10 +114,36 @@ def test_a_port_in_use_is_refused(board):
         connect(port, mod)
 
 
-def test_no_device():
+def test_no_device(tmp_path):
     mod, _ = hardware(gemm)
     with pytest.raises(PortError, match="There is no device at /dev/no_such_port"):
         connect("/dev/no_such_port", mod)
+    (tmp_path / "file").touch()
+    with pytest.raises(PortError, match="is no serial port that takes 1000000 baud"):
+        connect(str(tmp_path / "file"), mod)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "help_"),
+    [
+        (
+            errno.EACCES,
+            "You may not open",
+            r'usermod .* udev rule `SUBSYSTEM=="tty", ATTRS\{idVendor',
+        ),
+        (errno.EBUSY, "Another process has the port", "end it"),
+    ],
+)
+def test_a_port_that_cannot_be_opened(monkeypatch, code, message, help_):
+    mod, _ = hardware(gemm)
+
+    def refused(port, flags):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(link.os, "open", refused)
+    with pytest.raises(PortError, match=message) as failure:
+        connect("/dev/ttyUSB0", mod)
+    assert re.search(help_, failure.value.help)
 
 
 def test_arguments_are_checked_as_by_the_simulator(board):

@@ -32,6 +32,7 @@ class Arguments:
         written_whole: names of arrays whose every element the kernel writes.
         counts: elements of the arrays that are streams.
         transfers: arrays whose elements pass while the core runs.
+        widest: bits of a master's data for which no width is asked, at most.
     """
 
     top: str
@@ -43,6 +44,7 @@ class Arguments:
     written_whole: frozenset[str] = frozenset()
     counts: Mapping[str, int] = field(default_factory=dict)
     transfers: Mapping[str, Transfer] = field(default_factory=dict)
+    widest: int = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,13 @@ class Known:
     Attributes:
         written_whole: positions of arguments whose every element is written.
         streamed: positions of array arguments that became streams.
+        widest: see :class:`Arguments`.
     """
 
     signature: Signature
     written_whole: frozenset[int]
     streamed: tuple[int, ...]
+    widest: int = 512
 
     def of(self, design: HardwareDesign, transfers: Mapping[int, Transfer]) -> Arguments:
         """The arguments as a design spells them; ``transfers`` by position."""
@@ -79,7 +83,9 @@ class Known:
             counts[design.arguments[position]] = prod(extent or 0 for extent in shape)
         top, place = self.signature.top, self.signature.place
         moved = {design.arguments[n]: transfer for n, transfer in transfers.items()}
-        return Arguments(top, place, spelled, sorts, places, results, whole, counts, moved)
+        return Arguments(
+            top, place, spelled, sorts, places, results, whole, counts, moved, self.widest
+        )
 
 
 def read_arguments(module: ir.Module, top: str, interface: str | Mapping[str, Any]) -> Known:

@@ -254,7 +254,7 @@ def _master(
                     help=f"give them one {field}, or a bundle each.",
                 )
     natural = max(_natural_width(b, arrays[b.name]) for b in mine)
-    width = found.get("width", (min(512, max(32, natural)), ""))[0]
+    width = found.get("width", (min(arguments.widest, max(32, natural)), ""))[0]
     longest = PAGE // (width // 8)
     burst = min(found.get("burst", (DEFAULT_BURST, ""))[0], longest)
     return Master(
