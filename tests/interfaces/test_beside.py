@@ -10,7 +10,7 @@ import pytest
 import allo
 from allo import Partition
 from allo.backend.rtl.interfaces.beside import gearbox, walker
-from allo.backend.sim import MemoryChannel
+from allo.backend.sim import MemoryChannel, external_memory
 from allo.errors import AlloError, InterfaceError
 from allo.ir.types import Fixed, Int, int16, int32
 
@@ -106,6 +106,11 @@ def test_what_passes_waits_for_memory_alone() -> None:
     assert 512 < ideal <= 512 + 40
     assert ideal + 200 <= cycles(MemoryChannel("far", 64, latency=100)) <= ideal + 220
     # 32 lines of 64 bytes each way, beside each other
+    hbm = external_memory("hbm2", clock_mhz=200, timing="dram")
+    lying = module.variant(memory={"A": hbm[0], "B": hbm[0]})
+    assert ideal + 20 <= agree(s, lying, draw, (1,))[0] <= ideal + 200
+    moved = lying.traffic.channels["hbm2[0]"]
+    assert moved.bytes == 2 * 512 * 4 and moved.turnarounds > 0
     assert 32 * 31 <= cycles(MemoryChannel("slow", 2)) <= 32 * 32 + 100
 
 

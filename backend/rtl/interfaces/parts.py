@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..emit.builder import ModuleBuilder
+from ..emit.deep_fifo import deep_fifo_module, is_deep
 from ..emit.fifo import fifo_module
 from ..graph.linear import bits_unsigned
 from ..netlist.operations import CLOCK, RESET, Instance
@@ -23,10 +24,15 @@ def put_instance(
 
 
 class Made:
-    """The modules a wrapper is made of, each once, in the order in which they were first asked for."""
+    """The modules a wrapper is made of, each once, in the order in which they were first asked for.
+
+    Attributes:
+        deep: by name what stands in hardware for FIFOs of many words.
+    """
 
     def __init__(self) -> None:
         self.modules: dict[str, ModuleBuilder] = {}
+        self.deep: dict[str, ModuleBuilder] = {}
 
     def take(self, module: ModuleBuilder) -> ModuleBuilder:
         """The module of this name: the first one that was taken."""
@@ -37,6 +43,8 @@ class Made:
     ) -> dict[str, str]:
         """A FIFO whose ready and valid come from registers; its outputs by name."""
         module = self.take(fifo_module(width, depth, bypass=False))
+        if is_deep(width, depth, bypass=False):
+            self.deep[module.name] = deep_fifo_module(width, depth)
         return put_instance(text, label, module, inputs)
 
 

@@ -31,11 +31,13 @@ class Wrapper:
     Attributes:
         board: what the top shows to the outside.
         parts: modules the shell is made of; ``shell`` holds the core.
+        deep: what stands for some of the parts in hardware, by name.
     """
 
     board: Board
     parts: tuple[ModuleBuilder, ...]
     shell: ModuleBuilder
+    deep: Mapping[str, ModuleBuilder]
 
     @property
     def directives(self) -> list[str]:
@@ -49,7 +51,8 @@ class Wrapper:
     def modules(self, *, native: bool, without: frozenset[str] = frozenset()) -> list[Module]:
         """Every module but those whose names are in ``without``, the top last."""
         kept = [part for part in self.parts if part.name not in without]
-        made = [part.module(private=True, native=native) for part in (*kept, self.shell)]
+        drawn = kept if native else [self.deep.get(part.name, part) for part in kept]
+        made = [part.module(private=True, native=native) for part in (*drawn, self.shell)]
         return [*made, self._top(native=native)]
 
     def _top(self, *, native: bool) -> Module:
@@ -116,4 +119,4 @@ def wrap(
     check_masters(card, bundles, known.signature.top, known.signature.place)
     made = Made()
     shell = shell_module(core, board, made, locations)
-    return Wrapper(board, tuple(made.modules.values()), shell)
+    return Wrapper(board, tuple(made.modules.values()), shell, made.deep)

@@ -35,6 +35,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ram": (None, (_POINTER, _TEXT, _NUMBER, _NUMBER)),
     "clear": (None, (_POINTER,)),
     "region": (None, (_POINTER, _TEXT, _WORD, _WORD, _POINTER, _NUMBER, _NUMBER)),
+    "dram": (None, (_POINTER, _POINTER, _POINTER, _POINTER, _WORD, _WORD)),
     "words": (None, (_POINTER, _TEXT, _POINTER, _WORD, _WORD, _NUMBER)),
     "bank": (None, (_POINTER, _TEXT, _POINTER, _WORD, _WORD, _WORD)),
     "script": (None, (_POINTER, _TEXT, _POINTER, _WORD)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +28,15 @@ from ..boundary.storage import (
     to_banks,
     word_bits,
 )
-from ..boundary.traffic import TICKS, ChannelStatistics, StreamStatistics, Traffic
+from ..boundary.traffic import (
+    DRAM,
+    TICKS,
+    ChannelStatistics,
+    MemoryChannel,
+    StreamStatistics,
+    Traffic,
+)
+from ..dram.ports import DramPorts, longest_wait
 from ..driver.context import ContextLayout
 from ..driver.ports import PortMap
 from ..engines.interface import BuildOptions, RunOptions, SimResult
@@ -41,6 +49,8 @@ from .script import Script, run_script
 FIELDS = ("status", "cycle", "stalls", "budget")
 BROKEN = 2
 """What a step says of a broken rule; 0 and 1 are those of the plain driver."""
+MOST_LINES = 4096
+"""Lines that a master has under way at most, more or less: no run stands still before they are served."""
 FIRST_ADDRESS = 1 << 32
 """Arguments lie above it, so that both halves of an address count."""
 
@@ -98,7 +108,10 @@ class BusModel(DrivenModel):
         slow = max((self._pace(m)[1] for m in board.masters), default=0) // TICKS
         self._patience = SETTLING + MARGIN + latency + 2 * slow + max(stalled, default=0)
         chances = any(s.stall for s in self._outside.streams.values())
-        self._steady = not (self._stall or stalled or chances)
+        self._dram: DramPorts | None = None
+        lying = [c for c in self._outside.channels.values() if c.timing == DRAM]
+        self._patience += longest_wait(lying, MOST_LINES) if lying else 0
+        self._steady = not (self._stall or stalled or chances or lying)
 
     def close(self) -> None:
         """Free the model; closing it again does nothing."""
@@ -131,7 +144,7 @@ class BusModel(DrivenModel):
         routes = [
             self._outside.memory[a.name]
             for a in self._board.arrays
-            if a.bundle == master.bundle and a.name in self._outside.memory
+            if a.bundle == master.bundle and self._is_ideal(a.name)
         ]
         if not routes:
             return 0, 0, 0, 0
@@ -143,6 +156,10 @@ class BusModel(DrivenModel):
             _threshold(max(c.stall for c in channels)),
             max(c.stall_cycles for c in channels),
         )
+
+    def _is_ideal(self, name: str) -> bool:
+        route = self._outside.memory.get(name, ())
+        return any(channel.timing != DRAM for channel in route)
 
     def _step_buses(self) -> None:
         self._context["status"] = self._buses("step", self._context["budget"])
@@ -185,6 +202,8 @@ class BusModel(DrivenModel):
     ) -> dict[str, tuple[int, np.ndarray]]:
         """Put the buffered arrays into memory, at addresses that change from run to run."""
         self._buses("clear")
+        lying = any(c.timing == DRAM for c in self._outside.channels.values())
+        self._dram = DramPorts(self._outside.channels) if lying else None
         found: dict[str, tuple[int, np.ndarray]] = {}
         lanes = {m.bundle: m.width // 8 for m in self._board.masters}
         base = FIRST_ADDRESS
@@ -197,10 +216,18 @@ class BusModel(DrivenModel):
             self._buses(
                 "region", each.name, base, image.nbytes, image.ctypes.data, each.loaded, each.stored
             )
+            self._lie(self._outside.memory.get(each.name, ()))
             found[each.name] = (base, image)
             base += -(-image.nbytes // PAGE) * PAGE
             base -= base % PAGE
         return found
+
+    def _lie(self, route: Sequence[MemoryChannel]) -> None:
+        """Let the array that was placed last lie on channels, if these are dynamic memory."""
+        if self._dram is None or not route or route[0].timing != DRAM:
+            return
+        handles = self._dram.handles(route)
+        self._buses("dram", *self._dram.requests, handles, len(route), route[0].line_bytes)
 
     def _connect(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Give every stream its words, or room for them."""
@@ -303,6 +330,9 @@ class BusModel(DrivenModel):
         for m in self._board.masters:
             moved = self._buses("bytes", m.prefix, 0) + self._buses("bytes", m.prefix, 1)
             channels[m.bundle] = ChannelStatistics(moved, moved / (cycles * m.width // 8))
+        for name, channel in self._outside.channels.items():
+            if self._dram is not None and channel.timing == DRAM:
+                channels[name] = self._dram.statistics(name, cycles)
         streams = {
             end.name: StreamStatistics(self._buses("passed", end.name), 0, 0)
             for end in self._board.streams

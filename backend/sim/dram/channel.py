@@ -29,6 +29,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ran": (None, (_POINTER, _WORD, _POINTER)),
     "port": (_POINTER, (_POINTER, _WORD, _POINTER)),
     "port_delete": (None, (_POINTER,)),
+    "ask": (_WORD, (_POINTER, _WORD, _WORD, _WORD, _WORD)),
+    "answer": (_WORD, (_POINTER, _WORD, _WORD)),
     "touch": (_WORD, (_POINTER, _WORD, _WORD, _WORD, _WORD)),
 }
 

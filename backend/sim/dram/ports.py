@@ -87,6 +87,17 @@ class DramPorts:
         """The address of the function that ports are touched with."""
         return ctypes.cast(self._library.allo_dram_touch, ctypes.c_void_p).value or 0
 
+    @property
+    def requests(self) -> tuple[int, int]:
+        """The addresses of the functions that ask for a line, and say when it is there."""
+        functions = (self._library.allo_dram_ask, self._library.allo_dram_answer)
+        ask, answer = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)
+        return ask, answer
+
+    def handles(self, route: Sequence[MemoryChannel]) -> ctypes.Array[ctypes.c_void_p]:
+        """The channels of a route."""
+        return (ctypes.c_void_p * len(route))(*(self._channels[each.name] for each in route))
+
     def place(self, region: Region) -> int:
         """The address of a region: the same on each of its channels."""
         names, line = [channel.name for channel in region.channels], self._line(region)
@@ -97,11 +108,10 @@ class DramPorts:
 
     def port(self, region: Region, base: int) -> int:
         """A port that serves a region; its address."""
-        route = [self._channels[channel.name] for channel in region.channels]
         about = [base, self._lines(region), self._line(region), lines_ahead(region.channels)]
         place = np.array([*about, region.polls], dtype=np.uint64)
-        pointers = (ctypes.c_void_p * len(route))(*route)
-        made: int = self._library.allo_dram_port(pointers, len(route), place.ctypes.data)
+        route = self.handles(region.channels)
+        made: int = self._library.allo_dram_port(route, len(route), place.ctypes.data)
         self._ports.append(made)
         return made
 

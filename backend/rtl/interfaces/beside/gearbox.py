@@ -1,7 +1,8 @@
 """Lines of a bus as words of a core, and words as lines: runs may start and end anywhere in a line.
 
 Both keep some units in a row, the oldest lowest. What comes is put behind them, and what leaves is
-taken from the low end, in one cycle.
+taken from the low end, in one cycle. Which of these happen is decided a cycle ahead, so that what comes
+is shifted to its place in a cycle of its own; what leaves goes to a queue.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 from ...emit.builder import ModuleBuilder
 from ...graph.linear import bits_unsigned
 from ...netlist.locations import Locations
-from ..parts import concat, flag, reserve_ports
+from ..parts import Made, concat, flag, reserve_ports
 from .units import Units
 
+QUEUE = 8
+"""What has left the row and waits to be taken."""
 
-def unpacker_module(name: str, units: Units) -> ModuleBuilder:
+
+def unpacker_module(name: str, units: Units, made: Made) -> ModuleBuilder:
     """Lines become words.
 
     Ports: of the runs ``run_start``, ``run_valid``, ``run_take``; ``in_data``, ``in_valid``,
@@ -21,53 +25,49 @@ def unpacker_module(name: str, units: Units) -> ModuleBuilder:
     """
     row = _Row(name, units, units.line)
     text, line, word = row.text, units.line, units.word
-    some = row.at_least(row.fill, word)
-    pop = text.all_of(some, "%out_ready")
-    kept = row.less(row.fill, word)
-    after = text.mux(pop, kept, row.fill, row.bits)
-    room = text.invert(row.at_least(after, word))
-    ready = text.all_of(row.active, room)
+    leaves = text.all_of(row.enough, row.room)
+    after = text.mux(leaves, row.fewer, row.fill, row.bits)
+    ready = text.all_of(row.active, text.invert(row.at_least(after, word)))
     take = text.all_of(ready, "%in_valid")
     row.run_over(text.all_of(take, row.is_last), take)
     data, count = row.line_of("%in_data")
-    old = text.mux(pop, row.dropped(word), row.units_held, row.size)
-    row.put(old, after, data, line, take, most=word - 1)
+    row.put(after, data, line, take, leaves, word, most=word - 1)
     grown = text.binary("add", after, count, row.bits)
-    text.register(row.fill, text.mux(take, grown, after, row.bits), row.bits, reset=0)
+    following = text.mux(take, grown, after, row.bits)
+    row.count(following, word)
+    text.register(row.enough, row.at_least(following, word), 1, reset=0)
     text.output("in_ready", "i1", ready)
-    text.output("out_data", f"i{word * units.bits}", row.lowest(word))
-    text.output("out_valid", "i1", some)
+    row.queue(made, [(row.lowest(word), word * units.bits)], ("data",))
     return text
 
 
-def packer_module(name: str, units: Units) -> ModuleBuilder:
+def packer_module(name: str, units: Units, made: Made) -> ModuleBuilder:
     """Words become lines, each run by itself.
 
     Ports: as those of :func:`unpacker_module`, and ``out_strobe``.
     """
     row = _Row(name, units, units.word)
     text, line = row.text, units.line
-    enough = text.any_of(row.at_least(row.fill, line), row.reaches_end())
-    full = text.all_of(row.active, enough)
-    leaves = text.all_of(full, "%out_ready")
+    leaves = text.all_of(row.enough, row.room)
     over = text.all_of(leaves, row.is_last)
     row.run_over(over, leaves)
-    after = text.mux(leaves, row.less(row.fill, line), row.fill, row.bits)
+    after = text.mux(leaves, row.fewer, row.fill, row.bits)
     more = text.all_of(row.active, text.invert(over), text.invert(row.at_least(after, line)))
     left = text.mux(leaves, row.left_behind(), row.left, row.left_bits)
     ready = text.all_of(more, row.below(after, left))
     take = text.all_of(ready, "%in_valid")
-    old = text.mux(leaves, row.dropped(line), row.units_held, row.size)
-    row.put(old, after, "%in_data", units.word, take, most=line - 1)
+    row.put(after, "%in_data", units.word, take, leaves, line, most=line - 1)
     grown = text.binary("add", after, text.const(units.word, row.bits), row.bits)
     filled = text.mux(take, grown, after, row.bits)
     first = text.extend(row.offset(), row.offset_bits, row.bits, signed=False)
-    following = text.mux(row.begins, first, filled, row.bits)
-    text.register(row.fill, following, row.bits, reset=0)
+    row.count(text.mux(row.begins, first, filled, row.bits), line)
+    whole = text.any_of(row.at_least(filled, line), text.invert(row.below(filled, left)))
+    going = text.all_of(row.active, text.invert(over), whole)
+    text.register(row.enough, going, 1, reset=0)
     text.output("in_ready", "i1", ready)
-    text.output("out_data", f"i{line * units.bits}", row.lowest(line))
-    text.output("out_strobe", f"i{line * units.bits // 8}", row.strobe())
-    text.output("out_valid", "i1", full)
+    size = line * units.bits
+    strobe = text.register(text.named("strobe"), row.strobe(), size // 8)
+    row.queue(made, [(row.lowest(line), size), (strobe, size // 8)], ("data", "strobe"))
     return text
 
 
@@ -75,7 +75,10 @@ class _Row:
     """The units held by a module, and where in its run it is.
 
     Attributes:
-        fill: how many units are held; in a packer, with what lies in front of a run in its first line.
+        fill: how many units will be held; in a packer, with what lies in front of a run in its first line.
+        fewer: how many these will be when some have left.
+        enough: whether these are so many that some may leave.
+        room: whether the queue takes one more.
         left: units from the begin of the line that is next to the end of the run.
         begins: whether the next run begins.
     """
@@ -91,7 +94,10 @@ class _Row:
         self.bits = bits_unsigned(self.capacity)
         self.offset_bits = max(1, (units.line - 1).bit_length())
         self.left_bits = bits_unsigned(units.line - 1 + units.length)
-        self.fill, self.units_held = text.named("fill"), text.named("held")
+        self.fill, self.fewer, self.held = (text.named(n) for n in ("fill", "fewer", "held"))
+        self.enough, self.room, self.leaving = (
+            text.named(n) for n in ("enough", "room", "leaving")
+        )
         self.active, self.left = text.named("active"), text.named("left")
         line = text.const(units.line, self.left_bits)
         self.is_last = text.compare("ule", self.left, line, self.left_bits)
@@ -190,28 +196,43 @@ class _Row:
         b = self.text.extend(left, self.left_bits, common, signed=False)
         return self.text.compare("ult", a, b, common)
 
-    def reaches_end(self) -> str:
-        """Whether all units of the run are held."""
-        return self.text.invert(self.below(self.fill, self.left))
-
-    def less(self, value: str, number: int) -> str:
-        """A number of units less another."""
-        return self.text.binary("sub", value, self.text.const(number, self.bits), self.bits)
+    def count(self, following: str, gone: int) -> None:
+        """Hold ``following`` units from the next cycle on; ``gone`` of them would leave at once."""
+        text, bits = self.text, self.bits
+        text.register(self.fill, following, bits, reset=0)
+        text.register(self.fewer, text.binary("sub", following, text.const(gone, bits), bits), bits)
 
     def lowest(self, count: int) -> str:
         """The oldest units."""
-        return self.text.slice(self.units_held, 0, count * self.units.bits, self.size)
+        return self.text.slice(self.held, 0, count * self.units.bits, self.size)
 
-    def dropped(self, count: int) -> str:
-        """The row without its oldest units."""
-        gone = count * self.units.bits
-        if gone >= self.size:
-            return self.text.const(0, self.size)
-        rest = self.text.slice(self.units_held, gone, self.size - gone, self.size)
-        return self.text.extend(rest, self.size - gone, self.size, signed=False)
+    def queue(self, made: Made, parts: list[tuple[str, int]], names: tuple[str, ...]) -> None:
+        """What has left waits for who takes it."""
+        text = self.text
+        width = sum(size for _, size in parts)
+        inputs = {
+            "in_data": concat(text, parts),
+            "in_valid": self.leaving,
+            "out_ready": "%out_ready",
+        }
+        found = made.fifo(text, "queue", width, QUEUE, inputs)
+        bits = bits_unsigned(QUEUE)
+        # What leaves in this cycle and in the two before is not in the queue yet.
+        few = text.compare("ult", found["fill"], text.const(QUEUE - 3, bits), bits)
+        text.register(self.room, few, 1, reset=0)
+        low = 0
+        for (_, size), name in zip(parts, names, strict=True):
+            text.output(f"out_{name}", f"i{size}", text.slice(found["out_data"], low, size, width))
+            low += size
+        text.output("out_valid", "i1", found["out_valid"])
 
-    def put(self, old: str, place: str, data: str, count: int, take: str, *, most: int) -> None:
-        """Hold ``old``, and with ``take`` also ``count`` units behind its first ``place``, at ``most``."""
+    def put(
+        self, place: str, data: str, count: int, take: str, leaves: str, gone: int, *, most: int
+    ) -> None:
+        """With ``leaves`` the oldest ``gone`` units leave; with ``take`` ``count`` come behind those kept.
+
+        Both happen in the next cycle. ``place``: how many are kept, at ``most`` so many when some come.
+        """
         text, bits, size = self.text, self.units.bits, self.size
         moved = text.extend(data, count * bits, size, signed=False)
         for bit in range(most.bit_length()):
@@ -222,10 +243,16 @@ class _Row:
                 [(text.slice(moved, 0, size - far, size), size - far), (text.const(0, far), far)]
             )
             moved = text.mux(text.slice(place, bit, 1, self.bits), shifted, moved, size)
+        coming = text.register(text.named("coming"), moved, size)
+        text.register(self.leaving, leaves, 1, reset=0)
         parts = []
         for number in range(self.capacity):
-            mine = text.slice(old, number * bits, bits, size)
-            came = text.slice(moved, number * bits, bits, size)
             behind = text.all_of(take, text.invert(self.above(place, number, self.bits)))
-            parts.append((text.mux(behind, came, mine, bits), bits))
-        text.register(self.units_held, concat(text, parts), size)
+            comes = text.register(text.named(f"comes{number}"), behind, 1, reset=0)
+            mine = text.slice(self.held, number * bits, bits, self.size)
+            if number + gone < self.capacity:
+                low = (number + gone) * bits
+                mine = text.mux(self.leaving, text.slice(self.held, low, bits, size), mine, bits)
+            came = text.slice(coming, number * bits, bits, size)
+            parts.append((text.mux(comes, came, mine, bits), bits))
+        text.register(self.held, concat(text, parts), size)

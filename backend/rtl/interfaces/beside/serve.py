@@ -94,29 +94,16 @@ class Server:
         found = put_instance(text, f"{self._label}_reader", self._made.take(module), inputs)
         text.alias(free, found["free"], 1)
         self._keep(found, ("ARADDR", "ARLEN", "ARVALID", "RREADY"))
-        module = self._made.take(unpacker_module(f"{self._name}_unpack", units))
-        room = text.named(f"{self._label}_room")
+        module = self._made.take(unpacker_module(f"{self._name}_unpack", units, self._made))
         words = self._run_of(
             "unpack", module, units,
-            {"in_data": found["data"], "in_valid": found["valid"], "out_ready": room},
+            {"in_data": found["data"], "in_valid": found["valid"], "out_ready": take},
         )  # fmt: skip
         text.alias(ready, words["in_ready"], 1)
-        data = self._elements(words["out_data"], runs.word)
-        width = self._array.width * runs.word
-        queue = self._made.fifo(
-            text,
-            f"{self._label}_words",
-            width,
-            QUEUE,
-            {"in_data": data, "in_valid": words["out_valid"], "out_ready": take},
-        )
-        text.alias(room, queue["in_ready"], 1)
         text.alias(take, self._core[f"{stream}_ready"], 1)
-        self._served.core |= {
-            f"{stream}_data": queue["out_data"],
-            f"{stream}_valid": queue["out_valid"],
-        }
-        return text.all_of(queue["out_valid"], take)
+        data = self._elements(words["out_data"], runs.word)
+        self._served.core |= {f"{stream}_data": data, f"{stream}_valid": words["out_valid"]}
+        return text.all_of(words["out_valid"], take)
 
     def _store(self, runs: Runs, stream: str) -> str:
         """Core to memory; whether a word is given."""
@@ -142,7 +129,7 @@ class Server:
             ahead = text.compare("ne", self._lead, text.const(0, bits), bits)
             valid = text.all_of(valid, ahead)
         ready = text.named(f"{label}_write_ready")
-        module = self._made.take(packer_module(f"{self._name}_pack", units))
+        module = self._made.take(packer_module(f"{self._name}_pack", units, self._made))
         data = self._cells(queue["out_data"], runs.word)
         lines = self._run_of(
             "pack", module, units, {"in_data": data, "in_valid": valid, "out_ready": ready}

@@ -76,6 +76,14 @@ void allo_bus_region(void* sim, const char* name, uint64_t base, uint64_t bytes,
     of(sim).regions.push_back({base, bytes, static_cast<uint8_t*>(data), name, readable != 0, writable != 0});
 }
 
+// The last region lies on channels of dynamic memory.
+void allo_bus_dram(void* sim, void* ask, void* answer, void* const* channels, uint64_t ways, uint64_t line) {
+    auto& dram = of(sim).regions.back().dram;
+    dram.ask = reinterpret_cast<decltype(dram.ask)>(ask);
+    dram.answer = reinterpret_cast<decltype(dram.answer)>(answer);
+    dram.channels.assign(channels, channels + ways), dram.line = line;
+}
+
 void allo_bus_words(void* sim, const char* name, void* data, uint64_t cell, uint64_t count, int whole) {
     auto& stream = agent<Stream>(sim, name);
     stream.data = static_cast<uint8_t*>(data), stream.cell = cell, stream.count = count, stream.whole = whole;

@@ -72,6 +72,13 @@ public:
 private:
     struct Burst {
         uint64_t address, beats, when;
+        const Region* at = nullptr;  // in dynamic memory, and the lines that it has asked for
+        std::deque<Dram::Line> lines = {};
+    };
+    struct Answer {
+        uint64_t when;
+        const Region* at;
+        std::deque<Dram::Line> lines;
     };
     struct Word {
         std::string data, strobe;
@@ -111,7 +118,29 @@ private:
             sim.fail(name, c + " burst crosses a boundary of 4,096 bytes");
         if (!sim.running) sim.fail(name, "raises " + c + "VALID while the design is idle");
         ++bursts, ++sim.moved;
+        const Region* at = sim.region(burst.address);
+        if (at && !at->dram.channels.empty()) burst.at = at;
         return burst;
+    }
+
+    // Asks for the lines of a burst.
+    void fetch(Sim& sim, Burst& burst) {
+        if (!burst.at) return;
+        uint64_t line = burst.at->dram.line, end = burst.address + burst.beats * bytes_;
+        for (uint64_t at = burst.address / line * line; at < end; at += line)
+            burst.lines.push_back(burst.at->dram.submit(at, sim.cycle + 1, false));
+    }
+
+    // Whether the lines of a burst's next word are there.
+    bool there(Sim& sim, Burst& burst) {
+        while (!burst.lines.empty()) {
+            auto& line = burst.lines.front();
+            uint64_t size = burst.at->dram.line;
+            if (line.end - size >= burst.address + bytes_) break;
+            if (!burst.at->dram.done(line, sim.cycle + 1)) return false;
+            burst.lines.pop_front();
+        }
+        return true;
     }
 
     void sample_reads(Sim& sim) {
@@ -120,6 +149,7 @@ private:
         ar_.hold(sim, name, "ARVALID", valid, ar_ready_, payload);
         if (fires) {
             read_queue_.push_back(address(sim, "AR"));
+            fetch(sim, read_queue_.back());
             if (read_queue_.size() > outstanding_)
                 sim.fail(name, "has more reads under way than it may");
         }
@@ -132,7 +162,7 @@ private:
             if (--burst.beats == 0) read_queue_.pop_front();
         }
         if (!r_valid_ && !read_queue_.empty() && read_queue_.front().when <= sim.cycle && idle(sim) &&
-            !chance.strikes(sim.stall)) {
+            there(sim, read_queue_.front()) && !chance.strikes(sim.stall)) {
             book(sim);
             offer_word(sim);
         }
@@ -167,7 +197,7 @@ private:
         aw_ready_ = ready(sim, aw_after_valid_, aw, aw_fires) && !(aw_after_word_ && sim.stall && !w && words_.empty());
         w_ready_ = ready(sim, w_after_valid_, w, w_fires) && idle(sim);
         if (b_valid_ && port(sim, "BREADY").get()) b_valid_ = false, ++sim.moved;
-        if (!b_valid_ && !answers_.empty() && answers_.front() <= sim.cycle && !chance.strikes(sim.stall)) {
+        if (!b_valid_ && !answers_.empty() && written(sim, answers_.front()) && !chance.strikes(sim.stall)) {
             answers_.pop_front();
             b_valid_ = true, b_resp_ = broken ? 2 : 0;
         }
@@ -189,11 +219,20 @@ private:
         }
         burst.address += bytes_;
         if (word.last != (burst.beats == 1)) sim.fail(name, "has WLAST on another word than a burst's last");
-        if (--burst.beats == 0) {
+        --burst.beats;
+        if (burst.at && (burst.beats == 0 || burst.address % burst.at->dram.line == 0))
+            burst.lines.push_back(burst.at->dram.submit(burst.address - 1, sim.cycle + 1, true));
+        if (burst.beats == 0) {
+            answers_.push_back({sim.cycle + 1 + delay(), burst.at, std::move(burst.lines)});
             write_queue_.pop_front();
-            answers_.push_back(sim.cycle + 1 + delay());
         }
         return true;
+    }
+
+    bool written(Sim& sim, Answer& answer) {
+        while (!answer.lines.empty() && answer.at->dram.done(answer.lines.front(), sim.cycle + 1))
+            answer.lines.pop_front();
+        return answer.lines.empty() && answer.when <= sim.cycle;
     }
 
     static std::string hex(uint64_t value) {
@@ -207,7 +246,7 @@ private:
     const bool reads_, writes_;
     std::deque<Burst> read_queue_, write_queue_;
     std::deque<Word> words_;
-    std::deque<uint64_t> answers_;
+    std::deque<Answer> answers_;
     Offer ar_, aw_, w_;
     bool ar_ready_ = false, aw_ready_ = false, w_ready_ = false, r_valid_ = false, b_valid_ = false;
     bool ar_after_valid_ = false, aw_after_valid_ = false, w_after_valid_ = false, aw_after_word_ = false;

@@ -73,11 +73,31 @@ public:
     Chance chance;
 };
 
+// Channels of dynamic memory, which are another library's: lines lie on them in turn.
+struct Dram {
+    static constexpr uint64_t OPEN = ~uint64_t(0);
+    struct Line { void* channel = nullptr; uint64_t ticket = 0, end = 0; };
+    uint64_t (*ask)(void*, uint64_t, uint64_t, uint64_t, uint64_t) = nullptr;  // address, bytes, tick, whether it writes
+    uint64_t (*answer)(void*, uint64_t, uint64_t) = nullptr;                   // ticket, tick: when, or OPEN
+    std::vector<void*> channels;
+    uint64_t line = 64;
+
+    Line submit(uint64_t address, uint64_t cycle, bool write) const {
+        uint64_t number = address / line, ways = channels.size();
+        void* at = channels[number % ways];
+        return {at, ask(at, number / ways * line, line, cycle * 256, write), (number + 1) * line};
+    }
+    bool done(const Line& asked, uint64_t cycle) const {
+        return answer(asked.channel, asked.ticket, cycle * 256) <= cycle * 256;
+    }
+};
+
 struct Region {
     uint64_t base, bytes;
     uint8_t* data;
     std::string name;
     bool readable, writable;
+    Dram dram = {};
 };
 
 using Function = void (*)(void*);

@@ -52,6 +52,19 @@ void* allo_dram_port(void* const* route, uint64_t ways, const uint64_t* place) {
     return new Port(std::move(channels), *reinterpret_cast<const Port::Place*>(place));
 }
 void allo_dram_port_delete(void* port) { delete static_cast<Port*>(port); }
+// A request by itself, and when it is over; the largest number while that is open.
+uint64_t allo_dram_ask(void* channel, uint64_t address, uint64_t bytes, uint64_t now, uint64_t write) {
+    auto& c = *static_cast<Clocked*>(channel);
+    c.channel.advance(c.cycle(now));
+    ++c.lines;
+    return c.channel.submit(c.cycle(now), address, bytes, write != 0);
+}
+uint64_t allo_dram_answer(void* channel, uint64_t ticket, uint64_t now) {
+    auto& c = *static_cast<Clocked*>(channel);
+    c.channel.advance(c.cycle(now));
+    uint64_t end = c.channel.when(ticket);
+    return end == Channel::NEVER ? ~uint64_t(0) : c.tick(end);
+}
 uint64_t allo_dram_touch(void* port, uint64_t first, uint64_t last, uint64_t now, uint64_t write) {
     return static_cast<Port*>(port)->touch(first, last, now, write != 0);
 }
