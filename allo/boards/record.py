@@ -92,13 +92,17 @@ class Board:
         resources: how many of each this device has: ``lut``, ``ff``, ``dsp``, ``bram``, ``uram``.
         tool_arguments: of nextpnr, which say that it is this part.
         pack_arguments: of the program that makes the bitstream.
-        oscillator_mhz: the clock at the pin ``"clock"``.
+        oscillator_mhz: the clock at the pin ``"clock"``; 0 where processors or the card make it.
         pins: by role: ``"clock"``, ``"serial_rx"`` (into the device), ``"serial_tx"``, ``"reset"``,
             ``"led[0]"``…, ``"button[0]"``…, ``"sdram_a[0]"``….
         clock_generator: which of its family's clock generators the oscillator feeds; "" for none.
         memories: what it has beside the device.
         programmer: arguments of openFPGALoader.
         tools: ``"open"``, or ``"vivado"`` where only the vendor's tools make its bitstreams.
+        platform: what runs a design there: "" for its own shell, ``"zynq7"`` or ``"zynqmp"`` for the
+            processors of the device, ``"alveo"`` for XRT on the host of a card.
+        xrt_platform: of a card, the name that Vitis links for.
+        own_pll: its clock generator, where its family's record has none.
         notes: what its user must know, as sentences.
     """
 
@@ -115,11 +119,16 @@ class Board:
     memories: tuple[BoardMemory, ...] = ()
     programmer: tuple[str, ...] = ()
     tools: str = OPEN
+    platform: str = ""
+    xrt_platform: str = ""
+    own_pll: Pll | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def pll(self) -> Pll | None:
         """The clock generator that its oscillator feeds, or None."""
+        if self.own_pll is not None:
+            return self.own_pll
         synthesis = family(self.family).synthesis
         routing = synthesis.routing if synthesis is not None else None
         bitstream = routing.bitstream if routing is not None else None

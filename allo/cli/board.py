@@ -24,14 +24,13 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def boards() -> None:
-        """List the boards that bitstreams are made for."""
+        """List the boards, and whose tools make their bitstreams."""
         table = Table("board", "what", "part", "LUTs", "DSP", "block RAM", "oscillator", "tools")
         for name in known.boards():
             board = known.board(name)
             counts = (f"{board.resources[kind]:,}" for kind in ("lut", "dsp", "bram"))
-            table.add_row(
-                name, board.title, board.part, *counts, f"{board.oscillator_mhz:g} MHz", board.tools
-            )
+            clock = f"{board.oscillator_mhz:g} MHz" if board.oscillator_mhz else ""
+            table.add_row(name, board.title, board.part, *counts, clock, board.tools)
         Console(width=None if Console().is_terminal else 140).print(table)
 
     @app.command()

@@ -35,6 +35,9 @@ LITEX = {
     "icebreaker": "icebreaker",
     "tang-nano-9k": "sipeed_tang_nano_9k",
     "tang-nano-20k": "sipeed_tang_nano_20k",
+    "arty-a7-35": "digilent_arty",
+    "arty-a7-100": "digilent_arty",
+    "nexys-video": "digilent_nexys_video",
 }
 
 TABLES = {
@@ -159,13 +162,28 @@ def test_pins_are_those_of_litex_boards(name: str) -> None:
     else:  # the same in another order
         assert sorted(ours["led"]) == sorted(_colours(theirs, "rgb_led"))
     buttons = theirs["user_btn"] or theirs["user_btn_n"] or theirs["btn"] or theirs["usr_btn"]
-    # LiteX counts the ULX3S's switch for its power as the first button.
-    assert ours["button"] == [site for site in buttons if site != "D6"]
+    # LiteX counts the ULX3S's switch for its power as a button, and the Nexys Video's reset.
+    assert ours["button"] == [site for site in buttons if site not in ("D6", "G4")]
     for role in _memory(ours):
         key = {"sdram_dqm": "sdram.dm"}.get(role, f"sdram.{role.removeprefix('sdram_')}")
         assert ours[role] == theirs[key], role
     if "sdram_clk" in ours:
         assert ours["sdram_clk"] == theirs["sdram_clock"]
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("arty-a7-35", "digilent_arty"),
+        ("arty-a7-100", "digilent_arty"),
+        ("pynq-z2", "tul_pynq_z2"),
+        ("kv260", "xilinx_kv260"),
+    ],
+)
+def test_parts_are_those_of_litex_boards(name: str, module: str) -> None:
+    place = importlib.util.find_spec("litex_boards").submodule_search_locations[0]
+    text = (Path(place) / "platforms" / f"{module}.py").read_text()
+    assert f'"{boards.board(name).part.lower()}"' in text.lower()
 
 
 def test_a_wrong_pin_would_be_seen() -> None:

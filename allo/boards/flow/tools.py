@@ -54,8 +54,8 @@ class Flow:
         if board.tools != OPEN or synthesis is None or routing is None or bitstream is None:
             raise BoardError(
                 f"The bitstreams of {board.title} are made by the tools of its vendor alone.",
-                help="build for it, and give the project's files to Vivado; "
-                "`allo boards` lists the boards whose tools are open.",
+                help="allo.boards.project(mod, folder) writes what they need; `allo boards` lists the boards "
+                "whose tools are open.",
             )
         self._board, self._timeout = board, timeout
         self._progress = progress or log.info
