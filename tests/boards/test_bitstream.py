@@ -7,6 +7,7 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -19,7 +20,7 @@ from allo.boards.flow.fit import check_fit
 from allo.boards.flow.tools import Flow
 from allo.boards.shell import shell_of
 from allo.cli import main
-from allo.errors import AlloWarning, BoardError, CapacityError, TimingError
+from allo.errors import AlloWarning, BoardError, BuildError, CapacityError, TimingError
 from allo.ir.types import int32
 
 BOARD = "icebreaker"
@@ -70,6 +71,11 @@ def test_a_bitstream_is_made_once_and_read_by_icestorm(tmp_path: Path) -> None:
     again = mod.bitstream(tmp_path / "y.bin", clock_mhz=12, progress=steps.append)
     assert steps == [] and again.digest == made.digest
     assert (tmp_path / "y.bin").read_bytes() == (tmp_path / "x.bin").read_bytes()
+    plan = made.floorplan()
+    assert plan.count("memory") == made.cells["bram"][0]
+    assert plan.count("design") > 50 and plan.count("pin") == 5
+    drawn = ElementTree.fromstring(plan.svg())
+    assert len(drawn.findall("{http://www.w3.org/2000/svg}rect")) == len(plan.tiles) + 4
     unpack = Path(sys.executable).with_name("yowasp-iceunpack")
     text = subprocess.run(
         [unpack, "x.bin", "x.asc"], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -133,6 +139,7 @@ def test_a_clock_is_warned_of_where_a_path_is_not_timed(
         count = lambda *_: (None, found)  # noqa: E731
         route = lambda *_: Routing("part", 24.0, 30.0)  # noqa: E731
         packed = lambda *_: b"bits"  # noqa: E731
+        kept = lambda *_: Path("absent")  # noqa: E731
 
     monkeypatch.setattr("allo.boards.flow.tools.find_tool", lambda *names: Tool("tool", "1"))
     monkeypatch.setattr("allo.boards.flow.make.Flow", Answered)
@@ -147,6 +154,8 @@ def test_a_clock_is_warned_of_where_a_path_is_not_timed(
     said = [str(w.message) for w in caught if issubclass(w.category, AlloWarning)]
     assert (told is None and not said) or (told in said[0] and len(said) == 1)
     assert bool(made.untimed) == (told is not None)
+    with pytest.raises(BuildError, match="is no longer in the cache"):
+        made.floorplan()
 
 
 def test_boards_that_are_unknown_missing_or_of_another_family_are_refused(tmp_path) -> None:

@@ -15,6 +15,8 @@ from scripts.pages import percent, run_tutorial
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
+ROUTED = [tutorial for tutorial in TUTORIALS if ".bitstream(" in tutorial.read_text()]
+"""Those that place and route, which takes a minute."""
 RUNNER = ROOT / "scripts" / "pages" / "run_tutorial.py"
 LIMIT_S = 300
 
@@ -35,8 +37,17 @@ def run(program: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("tutorial", TUTORIALS, ids=stem)
+@pytest.mark.parametrize("tutorial", [t for t in TUTORIALS if t not in ROUTED], ids=stem)
 def test_it_runs_and_shows_figures(tutorial: Path, tmp_path: Path) -> None:
+    check_run(tutorial, tmp_path)
+
+
+@pytest.mark.parametrize("tutorial", ROUTED, ids=stem)
+def test_it_runs_with_the_tools_of_boards(tutorial: Path, tmp_path: Path) -> None:
+    check_run(tutorial, tmp_path)
+
+
+def check_run(tutorial: Path, tmp_path: Path) -> None:
     done = run(tutorial, tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     cells = run_tutorial.load(tmp_path / "cells.json")

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -21,11 +21,14 @@ from ..shell.protocol import BAUD
 from . import clock
 from .constraints import constraints
 from .fit import check_fit
-from .tools import Design, Flow, Progress
+from .floorplan import Floorplan, floorplan_of
+from .tools import Design, Flow, Progress, routed_netlist
 
 _SHARE = 0.97
 """Of the clock that was reached, the largest part that is chosen: a device is no better than its model."""
 _TRIES = 4
+_GAIN = 1.05
+"""A clock that is faster by no more than this is not worth another run of the tools."""
 _PLACES = 6
 """Lines of Python that an error shows of the slowest path, those that take most of it."""
 
@@ -44,6 +47,7 @@ class Bitstream:
         digest: what the host recognises the design by.
         routing: the critical path in lines of Python, and the units in use.
         untimed: parts of paths that nextpnr does not time; then ``fmax_mhz`` may be too high.
+        routed: the netlist that nextpnr wrote, as JSON packed by gzip.
     """
 
     path: Path
@@ -55,6 +59,21 @@ class Bitstream:
     digest: bytes
     routing: Routing
     untimed: tuple[str, ...] = ()
+    routed: Path | None = field(default=None, repr=False)
+
+    def floorplan(self) -> Floorplan:
+        """Where its cells lie on the device; a notebook shows the drawing, and ``.svg()`` is its text.
+
+        Raises:
+            BuildError: the cache no longer holds the netlist.
+        """
+        try:
+            return floorplan_of(routed_netlist(self.routed or Path()))
+        except OSError as error:
+            raise BuildError(
+                f"The netlist of {self.path} is no longer in the cache.",
+                help="call mod.bitstream again.",
+            ) from error
 
     def table(self) -> str:
         """The figures as text."""
@@ -139,7 +158,7 @@ class _Maker:
             faster = clock.at_most(self._board, min(reached, built) if untimed else reached)
             if tried.meets:
                 best = tried
-                if faster is None or faster.mhz <= setting.mhz:
+                if faster is None or faster.mhz <= setting.mhz * _GAIN:
                     break
                 limit = faster.mhz
             elif faster is None or setting == clock.settings(self._board)[0]:
@@ -205,6 +224,7 @@ def bitstream(
         digest=made.shell.digest,
         routing=made.routing,
         untimed=untimed,
+        routed=flow.kept(made.design, made.lut, made.seed),
     )
 
 

@@ -104,7 +104,11 @@ class Flow:
         """The netlist as JSON of Yosys: after synthesis, or after a run with so many tables and a seed."""
         if routed is None:
             return json.loads((self.count(design)[0] / _NETLIST).read_text())
-        return json.loads(gzip.decompress((self._routed(design, *routed) / _KEPT).read_bytes()))
+        return routed_netlist(self.kept(design, *routed))
+
+    def kept(self, design: Design, lut: int, seed: int | None) -> Path:
+        """The file with the netlist of a run."""
+        return self._routed(design, lut, seed) / _KEPT
 
     def _routed(self, design: Design, lut: int, seed: int | None) -> Path:
         routers = tuple(self._routing.routers.values())
@@ -165,6 +169,11 @@ class Flow:
         (kept / _REPORT).write_text(json.dumps(found.to_json()))
         (kept / _FILE).write_bytes((folder / _FILE).read_bytes())
         (kept / _KEPT).write_bytes(gzip.compress((folder / _ROUTED).read_bytes(), 6, mtime=0))
+
+
+def routed_netlist(file: Path) -> Any:
+    """What nextpnr wrote of a routed design."""
+    return json.loads(gzip.decompress(file.read_bytes()))
 
 
 def _program(bitstream: devices.Bitstream) -> str:
