@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 _PLACE = re.compile(r"X(\d+)/?Y(\d+)")
-_CORE = re.compile(r"core\b")
+_CORE = re.compile(r"core[._](?!reset)")
 _SIDE = 8
 _FULL = 8
 """Cells of a tile that is drawn in full colour."""
