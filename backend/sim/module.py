@@ -33,6 +33,7 @@ from .boundary.project import write_project
 from .boundary.storage import fill_results
 from .boundary.stream_words import from_words, to_words
 from .boundary.traffic import Placement, StreamModel, Traffic, make_outside
+from .boundary.transfers import Transfers, transfers_of
 from .boundary.wave import check_writable, wave_kind, write_companions
 from .buses.limit import bus_limit, check_outside
 from .engines.interface import BuildOptions, RunOptions, SimModel, SimResult, find_engine
@@ -151,6 +152,13 @@ class RTLModule(BuiltOnce, ForBoard):
     def traffic(self) -> Traffic | None:
         """Bytes, stalls and words of the last run; None before one."""
         return self.result.traffic if self.result else None
+
+    @property
+    def transfers(self) -> Transfers | None:
+        """Bytes that the last run moved, and what bounds it; None without channels or a run."""
+        if self.result is None:
+            return None
+        return transfers_of(self.design, self._outside, self.result.traffic, self.result.cycles)
 
     def __str__(self) -> str:
         return self.verilog

@@ -69,6 +69,11 @@ def test_results_are_the_same_on_every_target_and_channels_move_the_bytes():
         expected = {f"hbm2[{n}]": (64, timing) for n in range(4)} | {"ddr4_2400[1]": (512, timing)}
         assert moved == expected
         assert mod.design.board is None
+        assert (mod.transfers.moved, mod.transfers.whole) == (768, 3 * 256)
+        assert mod.transfers.limit == "compute"
+        assert str(mod.transfers).startswith(
+            "768 bytes moved, 768 of whole arrays; ddr4_2400[1] moves "
+        )
 
 
 def test_one_channel_is_one_axi_master_of_the_wrapper_and_of_vitis(tmp_path):
