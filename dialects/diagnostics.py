@@ -207,6 +207,10 @@ class PlacementError(ScheduleError, ValueError):
     """A place in memory that an array cannot have, or places that do not go together."""
 
 
+class LayoutError(ScheduleError, ValueError):
+    """An order of elements in memory that an array cannot have."""
+
+
 class PrimitiveError(ScheduleError, TypeError):
     """A primitive that breaks a rule of primitives; it is refused where it is registered."""
 

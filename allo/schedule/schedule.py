@@ -28,6 +28,7 @@ from .near import suggestion
 from .primitives.arrays.buffer_at import buffer_at
 from .primitives.arrays.cache import cache
 from .primitives.arrays.feed import feed, is_operand
+from .primitives.arrays.layout import layout
 from .primitives.arrays.partition import partition
 from .primitives.arrays.place import place
 from .primitives.arrays.reshape import reshape
@@ -213,6 +214,7 @@ class Schedule(ScheduleState):
     dataflow = dataflow
     partition = partition
     place = place
+    layout = layout
     buffer_at = buffer_at
     cache = cache
     feed = feed

@@ -59,7 +59,7 @@ class EntryLayout:
             if None in (parameter.shape or ()):
                 self._open.append((position, len(words)))
             start = len(words)
-            words += [0, 0, 0, *_extents_and_strides(_closed(parameter))]
+            words += [0, 0, 0, *_extents_and_strides(parameter.extents)]
             slots += [8 * word for word in range(start, len(words))]
         self._words = array("q", words or [0])
         self._slots = array("q", slots or [0])
@@ -179,7 +179,7 @@ def _plain_rules(parameters: Sequence[Parameter], layout: EntryLayout) -> list[_
     rules = []
     for position, parameter in enumerate(parameters):
         shape = parameter.shape
-        if not shape or not is_native(parameter.dtype):
+        if not shape or not is_native(parameter.dtype) or parameter.layout is not None:
             return None
         extents = tuple(extent or 0 for extent in shape)
         dtype = natural_dtype(parameter.dtype)
@@ -188,10 +188,6 @@ def _plain_rules(parameters: Sequence[Parameter], layout: EntryLayout) -> list[_
             return None
         rules.append(_Plain(extents, dtype, size, parameter.written, layout.words_of(position)))
     return rules
-
-
-def _closed(parameter: Parameter) -> tuple[int, ...]:
-    return tuple(extent or 0 for extent in parameter.shape or ())
 
 
 def _extents_and_strides(shape: Sequence[int]) -> list[int]:

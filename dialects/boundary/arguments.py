@@ -44,6 +44,7 @@ from ..types import (
     parse_type,
 )
 from .addresses import address_of
+from .layouts import Layout, layouts_of
 from .storage import (
     decode,
     empty_cells,
@@ -68,6 +69,7 @@ class Parameter:
         place: where it is declared.
         written: whether a call may change it (arrays only).
         read: whether a call may look at what it holds before.
+        layout: the order of its elements in memory, where it is not row-major.
     """
 
     name: str
@@ -76,6 +78,13 @@ class Parameter:
     place: SourcePlace | None = None
     written: bool = False
     read: bool = True
+    layout: Layout | None = None
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Those that it has in memory, 0 for one that is not known."""
+        shape = tuple(extent or 0 for extent in self.shape or ())
+        return shape if self.layout is None else self.layout.physical(shape)
 
     @property
     def declaration(self) -> str:
@@ -167,6 +176,8 @@ class Call:
         for parameter, value, cells in zip(
             self.signature.arguments, self.values, self.inputs, strict=True
         ):
+            if parameter.layout is not None:
+                cells = parameter.layout.unpack(cells, value.shape)
             if parameter.written and not _shares(value, cells):
                 write_back(value, cells, parameter.dtype)
         results = [
@@ -189,14 +200,16 @@ def read_signature(module: ir.Module, top: str) -> Signature:
     effects = EffectAnalysis(module.operation).summary(top)
     place = place_of(function)
     block = function.regions[0].blocks[0]
+    layouts = layouts_of(function)
     arguments = [
         Parameter(
             name or f"argument {position}",
             _declared(dtype, mlir_type),
-            _shape(mlir_type),
+            _shape(mlir_type, layouts.get(name)),
             place_of(block.arguments[position].location) or place,
             position in effects.arguments_written,
             position in effects.arguments_read,
+            layouts.get(name),
         )
         for position, (name, dtype, mlir_type) in enumerate(
             zip(types.names, types.declared, types.inputs, strict=True)
@@ -227,9 +240,11 @@ def find_function(module: ir.Module, name: str) -> ir.Operation:
     )
 
 
-def _shape(mlir_type: ir.Type) -> tuple[int | None, ...] | None:
+def _shape(mlir_type: ir.Type, layout: Layout | None = None) -> tuple[int | None, ...] | None:
     if not isinstance(mlir_type, ir.MemRefType):
         return None
+    if layout is not None:
+        return layout.declared(mlir_type.shape)
     return tuple(
         None if mlir_type.is_dynamic_dim(i) else mlir_type.get_dim_size(i)
         for i in range(mlir_type.rank)
@@ -255,7 +270,10 @@ def _bind(top: str, parameter: Parameter, value: Any) -> np.ndarray:
     bind = _bind_scalar if parameter.shape is None else _bind_array
     try:
         # What has no dimension may come as one of NumPy's scalars, which has no lasting address.
-        return np.asarray(bind(top, parameter, value))
+        cells = np.asarray(bind(top, parameter, value))
+        return (
+            cells if parameter.layout is None else parameter.layout.pack(cells, _static(parameter))
+        )
     except DTypeError as error:
         raise _fault(top, parameter, error.message, error.help) from None
     except (TypeError, ValueError, OverflowError) as error:

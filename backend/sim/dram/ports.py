@@ -31,12 +31,15 @@ class Region:
 
     Attributes:
         bits: its size.
+        banks: those of the array whose lines lie between its own; ``first`` is its number among them.
         polls: its port asks again in each cycle; another's request is decided when it comes.
     """
 
     channels: tuple[MemoryChannel, ...]
     bits: int
     polls: bool
+    banks: int = 1
+    first: int = 0
 
 
 def regions(
@@ -45,11 +48,13 @@ def regions(
     """What lies in external memory, each with its ports; ``words``: how many each stream has."""
     for array in design.arrays:
         bits = array.layout.bank_depth * array.width
-        for bank in dict.fromkeys(port.bank for port in array.ports):
+        used = list(dict.fromkeys(sorted(port.bank for port in array.ports)))
+        for bank in used:
             ports = [port for port in array.ports if port.bank == bank]
             if route := outside.route(array.name, bank):
                 polls = all(port.waits for port in ports)
-                yield Region(route, bits, polls), [port.prefix for port in ports]
+                together = (1, 0) if array.name in outside.apart else (len(used), used.index(bank))
+                yield Region(route, bits, polls, *together), [port.prefix for port in ports]
     for stream in design.streams:
         model = outside.streams.get(stream.name)
         if model and model.channels:
@@ -58,7 +63,7 @@ def regions(
 
 
 class DramPorts:
-    """Idle channels; regions are placed on them one after the other, at pages."""
+    """Idle channels; arrays and streams are placed on them one after the other, at pages."""
 
     def __init__(self, channels: Mapping[str, MemoryChannel]) -> None:
         self._library = dram_library()
@@ -66,6 +71,7 @@ class DramPorts:
         self._channels = {name: self._new(each) for name, each in self._about.items()}
         self._free = dict.fromkeys(self._about, 0)
         self._ports: list[int] = []
+        self._base = 0
 
     def __del__(self) -> None:
         for port in getattr(self, "_ports", ()):
@@ -99,17 +105,20 @@ class DramPorts:
         return (ctypes.c_void_p * len(route))(*(self._channels[each.name] for each in route))
 
     def place(self, region: Region) -> int:
-        """The address of a region: the same on each of its channels."""
+        """The address of a region, or of all banks of its array: the same on each of its channels."""
+        if region.first:
+            return self._base
         names, line = [channel.name for channel in region.channels], self._line(region)
-        base = max(self._free[name] for name in names)
-        size = -(-self._lines(region) // len(names)) * line
+        base = self._base = max(self._free[name] for name in names)
+        size = -(-self._lines(region) * region.banks // len(names)) * line
         self._free |= dict.fromkeys(names, base + -(-size // PAGE) * PAGE)
         return base
 
     def port(self, region: Region, base: int) -> int:
         """A port that serves a region; its address."""
         about = [base, self._lines(region), self._line(region), lines_ahead(region.channels)]
-        place = np.array([*about, region.polls], dtype=np.uint64)
+        bank = [region.banks, region.first]
+        place = np.array([*about, region.polls, *bank], dtype=np.uint64)
         route = self.handles(region.channels)
         made: int = self._library.allo_dram_port(route, len(route), place.ctypes.data)
         self._ports.append(made)

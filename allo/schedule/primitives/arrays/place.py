@@ -6,7 +6,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.alias import AliasClasses
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import entry_of, signature_of
-from allo.dialects.diagnostics import PlacementError
+from allo.dialects.diagnostics import AlloError, PlacementError
 from allo.dialects.interfaces.placements import note_placements, placements_of, read_placement
 from allo.schedule.handles import Buffer, Setting
 from allo.schedule.primitive import primitive
@@ -34,7 +34,7 @@ def place(s: ScheduleState, target: Buffer, where: Setting[str]) -> None:
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "place")
     top = find_function(s.module, s.top_func_name)
-    name = _argument(s, top, buffer)
+    name = argument_of(s, top, buffer, "place", PlacementError)
     site = place_of(buffer.value.location) or place_of(top)
     placed = placements_of(top)
     asked = read_placement(where, buffer.name, site)
@@ -48,30 +48,36 @@ def place(s: ScheduleState, target: Buffer, where: Setting[str]) -> None:
     note_placements(top, placed | {name: asked})
 
 
-def _argument(s: ScheduleState, top: ir.Operation, buffer: FoundBuffer) -> str:
+def argument_of(
+    s: ScheduleState, top: ir.Operation, buffer: FoundBuffer, verb: str, error: type[AlloError]
+) -> str:
     """The argument of the top function that a buffer is.
 
+    Args:
+        verb: of the primitive that asks.
+        error: what it raises.
+
     Raises:
-        PlacementError: it is none, or several.
+        AlloError: it is none, or several.
     """
     same = AliasClasses(s.module.operation).members(buffer.value)
     names = signature_of(top)
     found = [n for n, value in enumerate(entry_of(top).arguments) if value in same]
     site = place_of(buffer.value.location) or place_of(buffer.function)
     if not found or not isinstance(buffer.value.type, ir.MemRefType) or not buffer.type.rank:
-        raise PlacementError(
-            f"place: {buffer.name} of {buffer.func} is no array argument of {s.top_func_name}, and other "
+        raise error(
+            f"{verb}: {buffer.name} of {buffer.func} is no array argument of {s.top_func_name}, and other "
             "variables are on chip.",
             site,
-            help="place an argument, or make the array one.",
+            help="name an argument, or make the array one.",
         )
     if len(found) > 1:
         both = " and ".join(names.name(n) for n in found)
-        raise PlacementError(
-            f"place: {buffer.name} of {buffer.func} is {both} of {s.top_func_name}, which may lie in two "
+        raise error(
+            f"{verb}: {buffer.name} of {buffer.func} is {both} of {s.top_func_name}, which may lie in two "
             "places.",
             site,
-            help=f"place the arguments of {s.top_func_name}.",
+            help=f"name the arguments of {s.top_func_name}.",
         )
     return names.name(found[0])
 

@@ -14,7 +14,7 @@ from allo.dialects.core.dense import dense_words, nested_text, number_text
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import layout_of
 from allo.dialects.core.signature import refresh_types
-from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.diagnostics import AlloError, ScheduleError
 from allo.schedule.analysis.buffers import redirect
 from allo.schedule.handles import Buffer
 from allo.schedule.primitive import primitive
@@ -45,7 +45,7 @@ def reshape(s: ScheduleState, target: Buffer, shape: Sequence[int]) -> None:
     new_shape = _checked_shape(buffer, shape)
     classes = AliasClasses(s.module.operation)
     members = classes.members(buffer.value)
-    accesses = _accesses(buffer, members)
+    accesses = accesses_of(buffer, members, "reshape", ScheduleError)
     old_shape = list(buffer.type.shape)
     for value in members:
         kind = ir.MemRefType(value.type)
@@ -93,7 +93,14 @@ def _checked_shape(buffer: FoundBuffer, shape: Sequence[int]) -> list[int]:
     return sizes
 
 
-def _accesses(buffer: FoundBuffer, members: Sequence[ir.Value]) -> list[ir.Operation]:
+def accesses_of(
+    buffer: FoundBuffer, members: Sequence[ir.Value], verb: str, error: type[AlloError]
+) -> list[ir.Operation]:
+    """The loads and stores of an array that is used otherwise only as a whole.
+
+    Raises:
+        AlloError: of the given class: another operation uses it; ``verb`` is the primitive.
+    """
     found: list[ir.Operation] = []
     for value in members:
         for use in value.uses:
@@ -101,8 +108,8 @@ def _accesses(buffer: FoundBuffer, members: Sequence[ir.Value]) -> list[ir.Opera
             if op.name in ("affine.load", "affine.store"):
                 found.append(op)
             elif op.name not in _WHOLE:
-                raise ScheduleError(
-                    f"reshape {buffer.name}: a {op.name} uses the array in a way that cannot be "
+                raise error(
+                    f"{verb} {buffer.name}: a {op.name} uses the array in a way that cannot be "
                     "reindexed.",
                     place_of(op),
                     help="subscripts must be affine, and slices and copies element by element.",

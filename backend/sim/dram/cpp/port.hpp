@@ -22,7 +22,8 @@ private:
 
 class Port {
 public:
-    struct Place { uint64_t base, lines, line_bytes, depth, polls; };
+    // Line n of the bank `first` of `banks` is number n * banks + first; lines are on the channels in turn.
+    struct Place { uint64_t base, lines, line_bytes, depth, polls, banks, first; };
 
     Port(std::vector<Clocked*> route, const Place& place) : route_(std::move(route)), place_(place) {}
 
@@ -78,8 +79,9 @@ private:
     }
 
     Asked submit(uint64_t line, uint64_t now, bool write) {
-        Clocked* at = route_[line % route_.size()];
-        uint64_t address = place_.base + line / route_.size() * place_.line_bytes;
+        uint64_t number = line * place_.banks + place_.first;
+        Clocked* at = route_[number % route_.size()];
+        uint64_t address = place_.base + number / route_.size() * place_.line_bytes;
         ++at->lines;
         return {at, at->channel.submit(at->cycle(now), address, place_.line_bytes, write)};
     }

@@ -1,0 +1,97 @@
+"""The order of an argument's elements in memory, where it is not row-major.
+
+``s.layout(s.A, "tiled(4, 8)")`` gives the argument the shape that the memory has, and notes at the top
+function how a caller's array becomes one: ``layouts = {A = "tiled(4, 8)"}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._mlir import ir
+
+ATTRIBUTE = "layouts"
+TRANSPOSED = "transposed"
+_TILED = re.compile(r"tiled\(\s*(\d+(?:\s*,\s*\d+)*)\s*,?\s*\)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """An order of elements: dimensions reversed, or in tiles one after the other, each row-major.
+
+    Attributes:
+        tile: extents of a tile; none where the array is transposed.
+    """
+
+    tile: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"tiled({', '.join(map(str, self.tile))})" if self.tile else TRANSPOSED
+
+    def covers(self, shape: Sequence[int]) -> bool:
+        """Whether whole tiles make the array."""
+        if not self.tile:
+            return True
+        pairs = zip(shape, self.tile, strict=False)
+        return len(shape) == len(self.tile) and all(t and n % t == 0 for n, t in pairs)
+
+    def physical(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape in memory of an array of this shape."""
+        if not self.tile:
+            return tuple(reversed(shape))
+        return (*(n // t for n, t in zip(shape, self.tile, strict=True)), *self.tile)
+
+    def declared(self, physical: Sequence[int]) -> tuple[int, ...]:
+        """The shape of an array that has this one in memory."""
+        if not self.tile:
+            return tuple(reversed(physical))
+        return tuple(n * t for n, t in zip(physical, self.tile, strict=False))
+
+    def pack(self, cells: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+        """The elements of an array of a shape in the order of the memory; bytes of one stay together."""
+        rank = len(shape)
+        inner = list(range(cells.ndim)[rank:])
+        if not self.tile:
+            return np.ascontiguousarray(cells.transpose([*reversed(range(rank)), *inner]))
+        split = [e for n, t in zip(shape, self.tile, strict=True) for e in (n // t, t)]
+        order = [*range(0, 2 * rank, 2), *range(1, 2 * rank, 2), *(rank + axis for axis in inner)]
+        cut = cells.reshape([*split, *cells.shape[rank:]])
+        return np.ascontiguousarray(cut.transpose(order))
+
+    def unpack(self, packed: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+        """The array of a shape whose elements lie so in memory."""
+        rank, held = len(shape), len(self.physical(shape))
+        bytes_of_one = packed.shape[held:]
+        inner = list(range(packed.ndim)[held:])
+        order = [*reversed(range(rank))]
+        if self.tile:
+            order = [axis for n in range(rank) for axis in (n, rank + n)]
+        put = np.ascontiguousarray(packed.transpose([*order, *inner]))
+        return put.reshape([*shape, *bytes_of_one])
+
+
+def parse_layout(text: object) -> Layout | None:
+    """What ``"transposed"`` or ``"tiled(4, 8)"`` says; None where it says nothing."""
+    if text == TRANSPOSED:
+        return Layout()
+    found = _TILED.fullmatch(text.strip()) if isinstance(text, str) else None
+    return Layout(tuple(int(n) for n in found[1].split(","))) if found else None
+
+
+def layouts_of(function: ir.Operation) -> dict[str, Layout]:
+    """The layouts of the arguments of a top function, by name; those in row-major order are absent."""
+    if ATTRIBUTE not in function.attributes:
+        return {}
+    noted = ir.DictAttr(function.attributes[ATTRIBUTE])
+    found = {each.name: parse_layout(ir.StringAttr(each.attr).value) for each in noted}
+    return {name: layout for name, layout in found.items() if layout is not None}
+
+
+def note_layout(function: ir.Operation, name: str, layout: Layout) -> None:
+    """Add to what :func:`layouts_of` reads."""
+    noted = {n: ir.StringAttr.get(str(each)) for n, each in layouts_of(function).items()}
+    function.attributes[ATTRIBUTE] = ir.DictAttr.get(noted | {name: ir.StringAttr.get(str(layout))})
