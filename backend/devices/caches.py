@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.cached import Cached, caches_of
 from allo.dialects.affine.loops import parent_of
-from allo.dialects.core.cached import Cached, caches_of
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import CapacityError
 

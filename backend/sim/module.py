@@ -32,11 +32,11 @@ from .bitstreams import ForBoard
 from .boundary.project import write_project
 from .boundary.storage import fill_results
 from .boundary.stream_words import from_words, to_words
-from .boundary.traffic import Placement, StreamModel, Traffic, make_outside
-from .boundary.transfers import Transfers, transfers_of
+from .boundary.traffic import Placement, StreamModel, make_outside
 from .boundary.wave import check_writable, wave_kind, write_companions
 from .buses.limit import bus_limit, check_outside
 from .engines.interface import BuildOptions, RunOptions, SimModel, SimResult, find_engine
+from .last_run import Measured
 from .testbench.vectors import Vectors
 from .testbench.write import write_testbench
 
@@ -79,7 +79,7 @@ class SimulationOptions:
                 object.__setattr__(self, name, value)
 
 
-class RTLModule(BuiltOnce, ForBoard):
+class RTLModule(BuiltOnce, ForBoard, Measured):
     """A kernel compiled to hardware, with the calling convention of the CPU build.
 
     Calling it builds a simulation model on first use (cached by content), runs one
@@ -141,24 +141,6 @@ class RTLModule(BuiltOnce, ForBoard):
         """
         self.design.estimate_resources()
         return self.design.report
-
-    @property
-    def words(self) -> dict[str, int]:
-        """How many words each stream argument passed in the last run."""
-        streams = self.result.traffic.streams if self.result else {}
-        return {name: found.words for name, found in streams.items()}
-
-    @property
-    def traffic(self) -> Traffic | None:
-        """Bytes, stalls and words of the last run; None before one."""
-        return self.result.traffic if self.result else None
-
-    @property
-    def transfers(self) -> Transfers | None:
-        """Bytes that the last run moved, and what bounds it; None without channels or a run."""
-        if self.result is None:
-            return None
-        return transfers_of(self.design, self._outside, self.result.traffic, self.result.cycles)
 
     def __str__(self) -> str:
         return self.verilog

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.cached import Cached
 from allo.dialects.affine.loops import is_affine_loop, parent_of, terminator, walk
 from allo.dialects.affine.maps import bound_map
-from allo.dialects.core.cached import Cached
 from allo.dialects.core.effects import EffectAnalysis, Key
 from allo.dialects.core.fifos import STREAM_OPS
 from allo.dialects.core.locations import place_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .._mlir import ir
-from ..affine.loops import walk
+from .loops import walk
 
 ATTRIBUTE = "cached"
 
