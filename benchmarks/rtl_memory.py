@@ -90,7 +90,7 @@ def _on_chip(name: str, shape: Shape) -> tuple[int, int]:
     """Cycles with the arrays on chip, and with whole arrays copied over AXI."""
     design = load(name)
     whole = design.schedule(design.SIZES[SIZE], shape, cached=False)
-    axi = {"interface": dict.fromkeys(design.ARRAYS, "m_axi")}
+    axi = {"interface": dict.fromkeys(design.ARRAYS, {"kind": "m_axi", "copy": True})}
     return _run(design, whole).cycles, _run(design, whole, configs=axi).cycles
 
 
@@ -104,10 +104,19 @@ def _channels(design: Design, which: str, mhz: float) -> dict[str, Any]:
 
 def _run(design: Design, schedule: Schedule, **options: Any) -> Any:
     """The design after a run whose elements are those of the CPU build."""
-    size = design.SIZES[SIZE]
     hardware = schedule.build(
         target="verilog", simulator="jit", clock_mhz=CLOCK, device=DEFAULT_DEVICE, **options
     )
+    return same_as_cpu(design, schedule, hardware)
+
+
+def same_as_cpu(design: Design, schedule: Schedule, hardware: Any) -> Any:
+    """A built design after a run at full size.
+
+    Raises:
+        RuntimeError: when its elements are not those of the CPU build.
+    """
+    size = design.SIZES[SIZE]
     ours, cpu, numpy = (design.inputs(np.random.default_rng(12), size) for _ in range(3))
     hardware(*ours)
     schedule.build()(*cpu)

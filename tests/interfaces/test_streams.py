@@ -205,3 +205,19 @@ def test_an_array_out_of_order_is_refused(kernel, name, message, line, column) -
     place = caught.value.place
     assert place.file == __file__
     assert (place.line - kernel.__code__.co_firstlineno, place.col) == (line, column)
+
+
+def test_words_that_come_before_the_core_starts_wait() -> None:
+    """A loop that gets several words keeps them in a buffer, which a start empties."""
+
+    def triples(A: int32[24], x: int32[16], y: int32[8]):
+        for i in range(8):
+            total: int32 = x[15 - i]
+            for l in range(3):
+                total += A[3 * i + l]
+            y[i] = total
+
+    schedule = allo.customize(triples)
+    schedule.pipeline("i")
+    module = build(schedule, {"A": "axis", "x": {"kind": "m_axi", "copy": True}}, stalls=0.0)
+    agree(schedule, module, lambda rng: [values(rng, int32, (n,)) for n in (24, 16, 8)], (1, 2))

@@ -68,6 +68,7 @@ class _Shell:
             self.wiring.outputs[name] = text.named(f"core_{name}")
         self.go, self.store, self.idle = (text.named(n) for n in ("go", "store", "idle"))
         self.over, self.done = text.named("core_over"), text.named("all_done")
+        self.runs = text.named("core_runs")
         self._control()
         buffers = {b.name: self._buffer(b) for b in self.board.arrays if b.beside is None}
         for master in self.board.masters:
@@ -137,6 +138,7 @@ class _Shell:
             flag(text, loading, self.go, begin)
         core_done = self.wiring.outputs["done"]
         self.wiring.inputs["start"] = begin
+        flag(text, self.runs, begin, core_done)
         if "ce" in dict(self.core.ports.inputs):
             self.wiring.inputs["ce"] = text.const(1, 1)
         text.alias(self.store, core_done, 1)
@@ -276,7 +278,8 @@ class _Shell:
         """An array whose elements pass while the core runs."""
         master, address = self._master_of(array), self.addresses[array.name]
         core, module = self.wiring.outputs, self.core.module
-        served = Server(self.text, self.made, array, master, module, self.go, address, core).serve()
+        pulses = self.go, self.runs
+        served = Server(self.text, self.made, array, master, module, pulses, address, core).serve()
         self.values |= served.wires
         self.wiring.inputs |= served.core
         self.bad += served.bad
@@ -374,10 +377,12 @@ class _Shell:
         data, valid, ready = (f"{end.name}_{s}" for s in ("data", "valid", "ready"))
         if not end.output:
             word = text.slice(f"%{end.name}_TDATA", 0, end.width, end.cell)
-            taken = self.wiring.outputs[ready]
+            # A core that has not started yet may drop words.
+            taken = text.all_of(self.wiring.outputs[ready], self.runs)
             inputs = {"in_data": word, "in_valid": f"%{end.name}_TVALID", "out_ready": taken}
             fifo = self.made.fifo(text, f"{end.name}_queue", end.width, 2, inputs)
-            self.wiring.inputs |= {data: fifo["out_data"], valid: fifo["out_valid"]}
+            offered = text.all_of(fifo["out_valid"], self.runs)
+            self.wiring.inputs |= {data: fifo["out_data"], valid: offered}
             self.values[f"{end.name}_TREADY"] = fifo["in_ready"]
             return ""
         inputs = {

@@ -36,6 +36,7 @@ BENCHMARKS = (
     Benchmark(("gemm",), "rtl_gemm"),
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("memory",), "rtl_memory", slow=True),
+    Benchmark(("memory",), "rtl_memory_axi", slow=True),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
     *(

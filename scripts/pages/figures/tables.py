@@ -8,7 +8,7 @@ from math import floor
 
 from allo.designs.polybench import memory
 from allo.designs.polybench.budgets import NAMES, load
-from benchmarks import rtl_memory
+from benchmarks import rtl_memory, rtl_memory_axi
 from benchmarks.polybench_bounds import bound
 from benchmarks.polybench_shares import STREAM_HLS, Taken, gain, mean, microseconds
 from benchmarks.recurrences import CLOCKS
@@ -179,6 +179,27 @@ def polybench_memory(figures: Figures) -> str:
     return _table(["kernel", "channels a matrix (in all)", *cycles, *times], "---:", rows)
 
 
+def polybench_axi(figures: Figures) -> str:
+    """Times over AXI from ideal channels, and from banks, beside the published ones."""
+    rows = []
+    for name in rtl_memory_axi.KERNELS:
+        ideal, banks, mhz = (
+            figures.find(f"memory.{name}.{what}")
+            for what in ("axi.cycles", "dram.cycles", "axi.mhz")
+        )
+        bound, peer = rtl_memory.bound(name, "one"), rtl_memory.PUBLISHED[name]
+        row = [f"{ideal:,}", f"{banks:,}", f"{mhz:.0f}", f"{bound:.1f}"]
+        row += [
+            f"{ideal / mhz:.1f} ({100 * bound * mhz / ideal:.0f} %)",
+            f"{banks / mhz:.1f}",
+            f"{peer}",
+        ]
+        rows.append([name, *row])
+    cycles = ["ideal, cycles", "banks, cycles", "estimated MHz", "bound, µs"]
+    times = ["ideal, µs (of the bandwidth)", "banks, µs", "Prometheus, µs"]
+    return _table(["kernel", *cycles, *times], "---:", rows)
+
+
 TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench cycles": polybench_cycles,
     "polybench sizes": polybench_sizes,
@@ -187,6 +208,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench shares": polybench_shares,
     **{f"polybench.gain.dsp_{dsps}": partial(polybench_gain, dsps=dsps) for dsps in BUDGETS},
     "polybench memory": polybench_memory,
+    "polybench axi": polybench_axi,
     "recurrences": recurrences,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
     **{

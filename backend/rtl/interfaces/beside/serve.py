@@ -42,7 +42,7 @@ class Server:
     """Serves one array in the text of a shell.
 
     Args:
-        go: the pulse that starts a run; ``address`` is where the array lies.
+        pulses: the pulse that starts a run, and whether the core runs; ``address`` is where the array lies.
         core: outputs of the core by name.
     """
 
@@ -53,7 +53,7 @@ class Server:
         array: Buffered,
         master: Master,
         top: str,
-        go: str,
+        pulses: tuple[str, str],
         address: str,
         core: Mapping[str, str],
     ) -> None:
@@ -61,7 +61,8 @@ class Server:
         self._array, self._master = array, master
         self._name = f"{top}_{identifier(array.name)}"
         self._label = identifier(array.name)
-        self._go, self._address, self._core = go, address, core
+        self._go, self._runs = pulses
+        self._address, self._core = address, core
         self._lead = ""
         self._served = Served()
 
@@ -100,10 +101,12 @@ class Server:
             {"in_data": found["data"], "in_valid": found["valid"], "out_ready": take},
         )  # fmt: skip
         text.alias(ready, words["in_ready"], 1)
-        text.alias(take, self._core[f"{stream}_ready"], 1)
-        data = self._elements(words["out_data"], runs.word)
-        self._served.core |= {f"{stream}_data": data, f"{stream}_valid": words["out_valid"]}
-        return text.all_of(words["out_valid"], take)
+        # A core that has not started yet may drop words.
+        text.alias(take, text.all_of(self._core[f"{stream}_ready"], self._runs), 1)
+        data, valid = words["out_data"], text.all_of(words["out_valid"], self._runs)
+        data = self._elements(data, runs.word)
+        self._served.core |= {f"{stream}_data": data, f"{stream}_valid": valid}
+        return text.all_of(valid, take)
 
     def _store(self, runs: Runs, stream: str) -> str:
         """Core to memory; whether a word is given."""
