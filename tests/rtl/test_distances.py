@@ -107,7 +107,7 @@ class _EveryPair:
     ``test_memory_order.py`` tests which of them may be left out.
     """
 
-    def __init__(self, nodes, meet, least, *, bypass):
+    def __init__(self, nodes, meet, least, *, bypass, alike):
         self.nodes, self.meet, self.least = nodes, meet, least
 
     def edges(self):
@@ -134,8 +134,8 @@ class _Planned(Exception):
 def planned(text: str) -> Plan:
     """The orders that the compiler gives the first pipeline it plans."""
 
-    def add_edges(body, levels, carried, *, bypass=False):
-        real(body, levels, carried, bypass=bypass)
+    def add_edges(body, levels, carried, **settings):
+        real(body, levels, carried, **settings)
         if not carried:
             return
         orders: Orders = {}

@@ -16,28 +16,30 @@ import allo
 from allo.backend.rtl.plan import bodies
 from allo.backend.rtl.plan.interval import CLOSE, least_interval
 from allo.backend.rtl.plan.modulo import Attempt, Scheduler
+from allo.backend.rtl.plan.placing.forward import Forward
 from allo.ir.types import bfloat16, float16, float32, float64, uint8
-
-_NODE = SimpleNamespace(number=0, operator=None, op="div", place=None)
 
 
 @dataclass
 class _From:
-    """A body that can be scheduled from an interval on."""
+    """A body that can be scheduled from an interval on; its node starts in the cycle of that number."""
 
     least: int
     capacity: dict[Hashable, int] = field(default_factory=dict)
     tried: list[int] = field(default_factory=list)
+    refused: bool = False
+    body: SimpleNamespace = field(init=False)
 
-    @property
-    def body(self) -> SimpleNamespace:
-        return SimpleNamespace(nodes=[_NODE])
+    def __post_init__(self) -> None:
+        node = {"number": 0, "operator": None, "op": "div", "place": None}
+        self.body = SimpleNamespace(nodes=[SimpleNamespace(**node, time=0, avail=0, settle=0.0)])
 
     def demand(self) -> Counter[Hashable]:
-        return Counter()
+        return Counter({("unit", "adder"): 3})
 
     def attempt(self, ii: int) -> Attempt:
         self.tried.append(ii)
+        self.body.nodes[0].time = ii
         return Attempt(ii >= self.least, resource=("cycles", 0))
 
 
@@ -47,9 +49,16 @@ def test_the_least_interval_is_found(first: int):
         body = _From(least)
         ii, why = least_interval(cast(Scheduler, body), {}, first, None)
         wanted = max(first, least)
-        assert wanted <= ii <= wanted + ii // CLOSE and ii == body.tried[-1]
+        assert wanted <= ii <= wanted + ii // CLOSE and ii == body.body.nodes[0].time
         assert why == "" if ii == first else re.match(f"II={ii}: div ", why), why
         assert len(body.tried) <= 16 + 40
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_more_units_are_tried_where_one_was_refused(refused: bool):
+    body = _From(3, refused=refused)
+    assert least_interval(cast(Scheduler, body), {}, 2, 2)[0] == 3
+    assert body.tried == ([2, 2, 2] if refused else [2])
 
 
 @pytest.mark.parametrize("most", [5, 16, 17, 90])
@@ -74,8 +83,8 @@ def kernel(A: float32[2, 2, 4], n: float16) -> float32:
 def test_what_cannot_overlap_is_given_up_early(monkeypatch: pytest.MonkeyPatch):
     """Stores wait for a guess: times grew by the same cycles in 64 rounds of 300 attempts."""
     rounds = []
-    forward: Any = Scheduler._forward
-    monkeypatch.setattr(Scheduler, "_forward", lambda *a: rounds.append(1) or forward(*a))
+    run: Any = Forward.run
+    monkeypatch.setattr(Forward, "run", lambda *a: rounds.append(1) or run(*a))
     s = allo.customize(kernel)
     s.pipeline("j")
     s.pipeline("k")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from allo.dialects.ranges.interval import INDEX_BITS
@@ -18,8 +18,8 @@ from .explain import resource_limit, short
 from .interval import least_interval
 from .limits import limit
 from .mapped import Mapped
-from .modulo import Scheduler, resources_of
-from .orders.dependence import add_edges
+from .modulo import Scheduler, Times, resources_of, restore, times_of
+from .orders.dependence import Distances, add_edges
 from .orders.hoist import behind_loads, runs_of
 from .orders.slant import UNBOUNDED
 from .port_bounds import port_bound, ports_of
@@ -35,7 +35,7 @@ NEVER = 1 << 60
 
 @dataclass(slots=True)
 class _Choice:
-    """A schedule found for a leaf whose first ``outer`` levels stay loops around it."""
+    """A schedule found for a leaf whose first ``outer`` levels stay loops around it; none without times."""
 
     outer: int
     ii: int
@@ -46,6 +46,7 @@ class _Choice:
     gated: bool = False
     joined: bool = False
     mapped: bool = False
+    times: Times = field(default_factory=list)
 
 
 def plan(function: Function, static: Body, timing: TimingModel) -> None:
@@ -207,51 +208,163 @@ def _keep_what_gains(leaf: Leaf, timing: TimingModel, serial: int) -> None:
 
 
 def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int | None = None) -> Region:
-    choices = [_choose(leaf, 0, timing, most=most)]
-    floor = max(leaf.asked or 1, port_bound(leaf.body)[0])
-    outers = range(max(1, len(leaf.levels)))
-    if choices[0].ii > floor:
-        choices += [_choose(leaf, outer, timing, most=most) for outer in outers if outer]
-        # The whole nest comes last: what it forwards tells whether late loads help.
-        choices += [_choose(leaf, outer, timing, bypass=1, most=most) for outer in outers[::-1]]
-    best = min(choices, key=lambda c: (c.cycles, c.bypass))
-    if (best.ii > floor or best.outer) and _late_helps(leaf.body, timing):
-        late = max(floor, best.ii - 1)
-        choices += [_choose(leaf, outer, timing, bypass=2, most=late) for outer in outers]
+    return _Pipeline(leaf, timing, most).plan()
+
+
+@dataclass(slots=True)
+class _Pipeline:
+    """The search for the best schedule of one leaf.
+
+    Attributes:
+        most: no interval above it is of use; None for no limit.
+        known: how accesses meet, by the number of levels that stay outside.
+    """
+
+    leaf: Leaf
+    timing: TimingModel
+    most: int | None
+    known: dict[int, Distances] = field(default_factory=dict)
+
+    def plan(self) -> Region:
+        """Schedule the leaf; it may move levels into loops around it."""
+        leaf = self.leaf
+        best, choices = self._best()
+        if best is not choices[-1]:
+            self._again(best)
+        leaf.limit = best.limit
+        _keep_bypasses(leaf.body)
+        if self._rewinds(choices, best):
+            return leaf
+        outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
+        region: Region = leaf
+        for level in reversed(outer):
+            region = Loop(level, Seq([region]), band=leaf.band)
+        return region
+
+    def _best(self) -> tuple[_Choice, list[_Choice]]:
+        """The best choice, and all that were tried; the body is as the last one leaves it."""
+        leaf, timing, choose = self.leaf, self.timing, self._choose
+        choices = [choose(0)]
+        floor = max(leaf.asked or 1, port_bound(leaf.body)[0])
+        outers = range(max(1, len(leaf.levels)))
+        if choices[0].ii > floor:
+            choices += [choose(outer) for outer in outers if outer]
+            # The whole nest comes last: what it forwards tells whether late loads help.
+            choices += [choose(outer, bypass=1) for outer in outers[::-1]]
         best = min(choices, key=lambda c: (c.cycles, c.bypass))
-    if best.ii > (leaf.asked or 1) and _gates_help(leaf.body, best.ii):
-        for bypass in (0, 1):
-            choices += [
-                _choose(leaf, outer, timing, bypass=bypass, most=most, gated=True)
-                for outer in outers
-            ]
-        best = min(choices, key=lambda c: (c.cycles, c.gated, c.bypass))
-    if best.ii > (leaf.asked or 1) and _joining_helps(leaf.body, best.ii):
-        for bypass, gated in ((0, False), (1, False), (0, True), (1, True)):
-            choices += [
-                _choose(
-                    leaf, outer, timing, bypass=bypass, most=best.ii - 1, gated=gated, joined=True
-                )
-                for outer in outers
-            ]
-        shorter = [c for c in choices if not c.joined or c.ii < best.ii]
-        best = min(shorter, key=lambda c: (c.cycles, c.joined, c.gated, c.bypass))
-    if best.ii > floor and Mapped(leaf.body, timing).helps:
-        # The best one again, from the least interval on.
-        found = _choose_again(leaf, replace(best, ii=0, mapped=True), timing, best.ii - 1)
-        choices += [found]
-        best = found if found.ii < best.ii else best
-    if best is not choices[-1]:
-        _choose_again(leaf, best, timing, most)
-    leaf.limit = best.limit
-    _keep_bypasses(leaf.body)
-    if _rewinds(leaf, choices, best, timing, most):
-        return leaf
-    outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
-    region: Region = leaf
-    for level in reversed(outer):
-        region = Loop(level, Seq([region]), band=leaf.band)
-    return region
+        if (best.ii > floor or best.outer) and _late_helps(leaf.body, timing):
+            late = max(floor, best.ii - 1)
+            choices += [choose(outer, bypass=2, most=late) for outer in outers]
+            best = min(choices, key=lambda c: (c.cycles, c.bypass))
+        if best.ii > (leaf.asked or 1) and _gates_help(leaf.body, best.ii):
+            for bypass in (0, 1):
+                choices += [choose(outer, bypass=bypass, gated=True) for outer in outers]
+            best = min(choices, key=lambda c: (c.cycles, c.gated, c.bypass))
+        if best.ii > (leaf.asked or 1) and _joining_helps(leaf.body, best.ii):
+            most = best.ii - 1
+            for bypass, gated in ((0, False), (1, False), (0, True), (1, True)):
+                choices += [
+                    choose(outer, bypass=bypass, gated=gated, joined=True, most=most)
+                    for outer in outers
+                ]
+            shorter = [c for c in choices if not c.joined or c.ii < best.ii]
+            best = min(shorter, key=lambda c: (c.cycles, c.joined, c.gated, c.bypass))
+        if best.ii > floor and Mapped(leaf.body, timing).helps:
+            # The best one again, from the least interval on.
+            found = self._again(replace(best, ii=0, mapped=True, times=[]), most=best.ii - 1)
+            choices += [found]
+            best = found if found.ii < best.ii else best
+        return best, choices
+
+    def _rewinds(self, choices: list[_Choice], best: _Choice) -> bool:
+        """Let the outer levels run on while the pipeline drains, if that is asked for and faster."""
+        leaf = self.leaf
+        plain = [c for c in choices if c.outer and not (c.bypass or c.gated or c.joined)]
+        if not plain or not can_rewind(leaf):
+            return False
+        found = min(plain, key=lambda c: c.cycles)
+        self._again(found)
+        gap = gap_between_runs(leaf)
+        trips = [level.trips or 1 for level in leaf.levels]
+        runs = prod(trips[: found.outer])
+        if gap is not None and found.cycles < NEVER:
+            cycles = (prod(trips) - 1) * found.ii + (runs - 1) * gap + leaf.body.depth
+            if cycles < best.cycles:
+                leaf.outer, leaf.gap, leaf.limit = found.outer, gap, found.limit
+                _keep_bypasses(leaf.body)
+                return True
+        self._again(best)
+        _keep_bypasses(leaf.body)
+        return False
+
+    def _again(self, choice: _Choice, *, most: int | None = None) -> _Choice:
+        """Make one of the choices again, after others: with its times, or from its interval on."""
+        return self._choose(
+            choice.outer,
+            bypass=choice.bypass,
+            gated=choice.gated,
+            joined=choice.joined,
+            mapped=choice.mapped,
+            again=choice,
+            most=most,
+        )
+
+    def _choose(
+        self,
+        outer: int,
+        *,
+        bypass: int = 0,
+        gated: bool = False,
+        joined: bool = False,
+        mapped: bool = False,
+        again: _Choice | None = None,
+        most: int | None = None,
+    ) -> _Choice:
+        """Schedule the leaf with its first ``outer`` levels left out.
+
+        No interval above ``most`` is tried: where none is found, it takes more cycles than any other.
+        """
+        leaf, body = self.leaf, self.leaf.body
+        most = self.most if most is None else most
+        levels = leaf.levels[outer:] or [_turns()]
+        if leaf.exit is not None:
+            guess(body, leaf.exit)
+        gate_loads(body, gated)
+        join_streams(body, joined)
+        rotate(body, levels, leaf)
+        if outer not in self.known:
+            self.known[outer] = Distances(body, levels)
+        add_edges(body, levels, carried=True, bypass=bypass, distances=self.known[outer])
+        if leaf.exit is not None:
+            body.edges += exit_edges(body, leaf.exit)
+        if again is not None and again.times:
+            restore(body, again.times)
+            ii, why = again.ii, again.limit
+        else:
+            ii, why = self._scheduled(again.ii if again is not None else 0, mapped, most)
+        body.ii, body.overlaps = ii, True
+        found = most is None or ii <= most
+        times = times_of(body) if found else []
+        # An iteration lasts an interval at least: then its loop's counters move on.
+        body.depth = max(ii, _depth(body))
+        if leaf.exit is not None:
+            body.depth = max(body.depth, settle_exit(body, leaf.exit))
+        follow, runs = runs_of(levels) - 1, runs_of(leaf.levels[:outer])
+        cycles = runs * (follow * ii + body.depth) if found else NEVER
+        return _Choice(outer, ii, body.depth, cycles, why, bypass, gated, joined, mapped, times)
+
+    def _scheduled(self, start: int, mapped: bool, most: int | None) -> tuple[int, str]:
+        """Schedule the body with the least interval found from ``start`` on; what holds it there."""
+        body, asked = self.leaf.body, self.leaf.asked or 1
+        least, port, demand = port_bound(body)
+        ii = max(asked, least, start)
+        of_port = ""
+        if port is not None and least > asked:
+            of_port = resource_limit(ii, port, body, demand)
+        around = Mapped(body, self.timing) if mapped else None
+        scheduler = Scheduler(body, self.timing, mapped=around)
+        ii, why = least_interval(scheduler, ports_of(body), ii, most)
+        return ii, why or of_port
 
 
 def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
@@ -301,44 +414,6 @@ def _joining_helps(body: Body, ii: int) -> bool:
     return helps
 
 
-def _rewinds(
-    leaf: Leaf, choices: list[_Choice], best: _Choice, timing: TimingModel, most: int | None
-) -> bool:
-    """Let the outer levels run on while the pipeline drains, if that is asked for and faster."""
-    plain = [c for c in choices if c.outer and not (c.bypass or c.gated or c.joined)]
-    if not plain or not can_rewind(leaf):
-        return False
-    found = min(plain, key=lambda c: c.cycles)
-    _choose_again(leaf, found, timing, most)
-    gap = gap_between_runs(leaf)
-    trips = [level.trips or 1 for level in leaf.levels]
-    runs = prod(trips[: found.outer])
-    if gap is not None and found.cycles < NEVER:
-        cycles = (prod(trips) - 1) * found.ii + (runs - 1) * gap + leaf.body.depth
-        if cycles < best.cycles:
-            leaf.outer, leaf.gap, leaf.limit = found.outer, gap, found.limit
-            _keep_bypasses(leaf.body)
-            return True
-    _choose_again(leaf, best, timing, most)
-    _keep_bypasses(leaf.body)
-    return False
-
-
-def _choose_again(leaf: Leaf, choice: _Choice, timing: TimingModel, most: int | None) -> _Choice:
-    """Schedule a leaf as one of its choices again, after others, from its interval on."""
-    return _choose(
-        leaf,
-        choice.outer,
-        timing,
-        bypass=choice.bypass,
-        start=choice.ii,
-        most=most,
-        gated=choice.gated,
-        joined=choice.joined,
-        mapped=choice.mapped,
-    )
-
-
 def _keep_bypasses(body: Body) -> None:
     """Note on every load the stores that it meets in one cycle."""
     for node in body.nodes:
@@ -352,49 +427,6 @@ def _keep_bypasses(body: Body) -> None:
         while ahead >= 0:
             (access.late_bypass if ahead else access.bypass).append(edge.source)
             ahead -= body.ii
-
-
-def _choose(
-    leaf: Leaf,
-    outer: int,
-    timing: TimingModel,
-    *,
-    bypass: int = 0,
-    gated: bool = False,
-    joined: bool = False,
-    mapped: bool = False,
-    start: int = 0,
-    most: int | None,
-) -> _Choice:
-    """Schedule the leaf with its first ``outer`` levels left out, from the interval ``start`` on.
-
-    No interval above ``most`` is tried: where none is found, it takes more cycles than any other.
-    """
-    levels, body = leaf.levels[outer:], leaf.body
-    if leaf.exit is not None:
-        guess(body, leaf.exit)
-    gate_loads(body, gated)
-    join_streams(body, joined)
-    rotate(body, levels or [_turns()], leaf)
-    add_edges(body, levels or [_turns()], carried=True, bypass=bypass)
-    if leaf.exit is not None:
-        body.edges += exit_edges(body, leaf.exit)
-    least, port, demand = port_bound(body)
-    asked = leaf.asked or 1
-    ii = max(asked, least, start)
-    of_port = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
-    scheduler = Scheduler(body, timing, mapped=Mapped(body, timing) if mapped else None)
-    ii, why = least_interval(scheduler, ports_of(body), ii, most)
-    why = why or of_port
-    body.ii, body.overlaps = ii, True
-    # An iteration lasts an interval at least: then its loop's counters move on.
-    body.depth = max(ii, _depth(body))
-    if leaf.exit is not None:
-        body.depth = max(body.depth, settle_exit(body, leaf.exit))
-    follow, runs = runs_of(levels or [_turns()]) - 1, runs_of(leaf.levels[:outer])
-    found = most is None or ii <= most
-    cycles = runs * (follow * ii + body.depth) if found else NEVER
-    return _Choice(outer, ii, body.depth, cycles, why, bypass, gated, joined, mapped)
 
 
 def _turns() -> Level:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from .explain import recurrence_limit, resource_limit
-from .modulo import Attempt, Scheduler
+from .modulo import Attempt, Scheduler, restore, times_of
+from .placing.room import is_unit
 
 PART = 8
 """The next interval tried is larger by this part of the last; those between are tried when one is found."""
@@ -41,16 +42,16 @@ def least_interval(
         ii = max(failing + 1, larger if most is None else min(larger, most))
     else:
         return ii, _why(ii, last, scheduler) if last is not None else ""
-    tried = ii
+    tried, times = ii, times_of(scheduler.body)
     while failing + 1 < ii - ii // CLOSE:
         tried = (failing + 1 + ii) // 2
         result = _try(scheduler, ports, tried)
         if result.ok:
-            ii = tried
+            ii, times = tried, times_of(scheduler.body)
         else:
             failing, last = _largest_failing(tried, result), result
     if tried != ii:
-        _try(scheduler, ports, ii)
+        restore(scheduler.body, times)
     return ii, _why(ii, last, scheduler) if last is not None else ""
 
 
@@ -77,11 +78,6 @@ def _try(scheduler: Scheduler, ports: dict[Hashable, int], ii: int) -> Attempt:
     for units in (tight, {use: count + 1 for use, count in tight.items()}, {}):
         scheduler.capacity = {**ports, **units}
         result = scheduler.attempt(ii)
-        if result.ok or ii == 1 or not needs:
+        if result.ok or ii == 1 or not scheduler.refused:
             break
     return result
-
-
-def is_unit(use: Hashable) -> bool:
-    """Whether a resource is a unit that operations may share."""
-    return isinstance(use, tuple) and use[0] == "unit"

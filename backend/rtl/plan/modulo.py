@@ -8,21 +8,25 @@ the constraint cycle that shows it becomes the explanation.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from ..graph.nodes import ASKS, Body, Edge, Node
 from .mapped import Mapped
-from .share import Parties, rotates, shared_uses, without_twins
+from .placing.carried import Carried
+from .placing.forward import Forward
+from .placing.room import Room, Sharing
+from .share import without_twins
 from .sink import Sinker
 from .timing_model import TimingModel
+
+type Times = list[tuple[int, int, float]]
+"""Of each node of a body its start, the cycle of its value, and when that settles in it."""
 
 MAX_ROUNDS, FEWEST_ROUNDS = 64, 8
 ROUNDED_NODES = 40_000
 """Nodes that all rounds of one attempt place: in a larger body than most there are fewer rounds."""
-MEETINGS = 8
-"""Intervals in which an access looks for a cycle where those of other iterations are of other banks."""
 PATIENCE = 2
 """Rounds before a cycle among the critical constraints is taken as proof of failure."""
 STEADY = 8
@@ -92,32 +96,25 @@ class Scheduler:
     Attributes:
         capacity: how many uses of a resource fit in one slot; a missing one has no limit.
         mapped: times the logic of recurrences as lookup tables; None: by operations.
+        refused: whether a node waited for a unit in the last attempt.
     """
 
     body: Body
     timing: TimingModel
     capacity: dict[Hashable, int] = field(default_factory=dict)
     mapped: Mapped | None = None
-    _incoming: dict[int, list[Edge]] = field(default_factory=dict)
+    refused: bool = False
     _carried: list[Edge] = field(default_factory=list)
     _uses: dict[int, list[Hashable]] = field(default_factory=dict)
-    _critical: dict[int, Node | Edge | None] = field(default_factory=dict)
-    _waits: dict[int, int] = field(default_factory=dict)
-    _started: dict[int, float] = field(default_factory=dict)
-    _shared: frozenset[Hashable] = frozenset()
-    _present: dict[tuple[Hashable, int], Parties] = field(default_factory=dict)
+    _sharing: Sharing = field(init=False)
+    _forward: Forward = field(init=False)
 
     def __post_init__(self) -> None:
-        incoming: dict[int, list[Edge]] = defaultdict(list)
-        for edge in self.body.edges:
-            if edge.distance or edge.back:
-                self._carried.append(edge)
-            else:
-                incoming[edge.target.number].append(edge)
-        self._incoming = incoming
+        self._carried = [edge for edge in self.body.edges if edge.distance or edge.back]
         found = {node.number: resources_of(node) for node in self.body.nodes}
         self._uses = without_twins({number: uses for number, uses in found.items() if uses})
-        self._shared = shared_uses(self.body.nodes, self._uses)
+        self._sharing = Sharing(self.body.nodes, self._uses)
+        self._forward = Forward(self.body, self.timing, self.mapped, self._uses)
 
     def demand(self) -> Counter[Hashable]:
         """How many slots each resource needs in one iteration."""
@@ -128,30 +125,34 @@ class Scheduler:
 
     def attempt(self, ii: int | None) -> Attempt:
         """Set the times of all nodes for an initiation interval (None: no overlap)."""
-        floor: dict[int, int] = {}
-        carried = self._carried if ii is not None else []
-        rounds = self._rounds() if carried else 1
-        raised: Edge | None = None
-        growth = Growth()
-        for number_of_round in range(rounds):
-            blocked = self._forward(floor, ii)
+        result = self._attempt(ii)
+        self._forward.keep()
+        if result.ok:
+            Sinker(self.body, self.timing, self._uses, self.capacity, ii, self.mapped).run()
+        return result
+
+    def _attempt(self, ii: int | None) -> Attempt:
+        forward = self._forward
+        floors = [0] * len(self.body.nodes)
+        carried = Carried(self._carried, forward.positions, ii) if ii is not None else None
+        self.refused, raised, growth, total = False, None, Growth(), 0
+        for number_of_round in range(self._rounds() if carried else 1):
+            room = Room(self.capacity, self._sharing, ii)
+            blocked = forward.run(floors, room, ii)
+            self.refused = self.refused or room.refused
             if blocked is not None:
                 return Attempt(False, resource=blocked)
             raised = None
-            for edge in carried:
-                assert ii is not None
-                need = edge.source.time + edge.latency - edge.distance * ii
-                if need > edge.target.time:
-                    number = edge.target.number
-                    if need > floor.get(number, 0):
-                        floor[number] = need
-                        self._critical[number] = edge
-                    raised = edge
-            if raised is None:
-                Sinker(self.body, self.timing, self._uses, self.capacity, ii, self.mapped).run()
+            for target, need, edge in carried.broken(forward.times) if carried else ():
+                if need > floors[target]:
+                    total += need - floors[target]
+                    floors[target] = need
+                    forward.causes[target] = edge
+                raised = edge
+            if raised is None or ii is None:
                 return Attempt(True)
-            growth.note(raised, sum(floor.values()))
-            if number_of_round >= PATIENCE and ii is not None:
+            growth.note(raised, total)
+            if number_of_round >= PATIENCE:
                 found = self._recurrence(raised)
                 if found is not None and found.exceeds(ii, waiting=growth.rounds >= STEADY):
                     return Attempt(False, recurrence=found)
@@ -160,176 +161,46 @@ class Scheduler:
     def _rounds(self) -> int:
         return max(FEWEST_ROUNDS, min(MAX_ROUNDS, ROUNDED_NODES // max(1, len(self.body.nodes))))
 
-    # --- forward pass ----------------------------------------------------------
-
-    def _forward(self, floor: dict[int, int], ii: int | None) -> Hashable | None:
-        """Earliest times in program order; the resource that never has room, if one."""
-        taken: dict[tuple[Hashable, int], int] = {}
-        body, budget, critical = self.body, self.timing.budget, self._critical
-        mapped = self.mapped
-        self._present = defaultdict(lambda: Parties(ii=ii or 0))
-        for node in body.nodes:
-            number = node.number
-            time = floor.get(number, 0)
-            if not (time and isinstance(critical.get(number), Edge)):
-                critical[number] = None
-            for edge in self._incoming.get(number, ()):
-                need = edge.source.time + edge.latency
-                if need > time:
-                    time = need
-                    critical[number] = edge
-            start = 0.0
-            if mapped is not None and mapped.has(node):
-                self._place_mapped(mapped, node, time)
-                continue
-            for operand in node.operands:
-                if operand.body is not body:
-                    continue
-                if operand.avail > time:
-                    time, start = operand.avail, operand.settle
-                    critical[number] = operand
-                elif operand.avail == time and operand.settle > start:
-                    start = operand.settle
-            start = max(start, self._behind_streams(node, time))
-            delay = self.timing.entry(node)
-            if start > 0.0 and start + delay > budget:
-                time, start = time + 1, 0.0
-                critical[number] = critical[number] or _latest(node, body)
-            far = self._far_words(node, time, ii)
-            if far and far + delay > budget:
-                time, start = time + 1, 0.0
-                critical[number] = critical[number] or _latest(node, body)
-            uses = self._uses.get(number)
-            if uses:
-                found = self._place(node, uses, time, ii, taken)
-                if found is None:
-                    return uses[0]
-                self._waits[number] = found - time
-                if found > time:
-                    time, start = found, 0.0
-            node.time = time
-            self._started[number] = start
-            latency = node.latency
-            node.avail = time + latency
-            node.settle = start + delay if latency == 0 else self.timing.exit(node)
-        return None
-
-    def _place_mapped(self, mapped: Mapped, node: Node, time: int) -> None:
-        """Set the time of a node of a recurrence whose orders allow it from ``time`` on."""
-        number = node.number
-        for operand in node.operands:
-            if operand.body is self.body and (ready := mapped.ready(operand)) > time:
-                time = ready
-                self._critical[number] = operand
-        node.time, node.settle = mapped.place(node, time)
-        if node.time > time:
-            self._critical[number] = self._critical[number] or _latest(node, self.body)
-        node.avail = node.time
-        self._started[number] = 0.0
-
-    def _behind_streams(self, node: Node, time: int) -> float:
-        """When a stream operation can go that waits for others in its cycle, one after the other."""
-        more = self.timing.device.order_ns
-        if node.stream is None or not more:
-            return 0.0
-        before = [e.source for e in self._incoming.get(node.number, ()) if e.latency == 0]
-        waits = [n for n in before if n.stream is not None and n.time == time]
-        return max((self._started[n.number] + more for n in waits), default=0.0)
-
-    def _far_words(self, node: Node, time: int, ii: int | None) -> float:
-        """How late operands come to a multiplier block that are words which a FIFO gave a cycle before."""
-        operator = node.operator
-        if ii != 1 or operator is None or not operator.resources.dsp or operator.latency:
-            return 0.0
-        words = [word for word in map(_unextended, node.operands) if word.kind == "get"]
-        far = any(word.body is self.body and word.avail == time - 1 for word in words)
-        return self.timing.device.word_to_dsp_ns if far else 0.0
-
-    def _place(
-        self,
-        node: Node,
-        uses: list[Hashable],
-        time: int,
-        ii: int | None,
-        taken: dict[tuple[Hashable, int], int],
-    ) -> int | None:
-        """The first cycle from ``time`` on with room for all uses, and take it."""
-        limit = time + ii if ii is not None else time + 1_000_000
-        if ii is not None and rotates(node):
-            # An interval later other iterations are beside it.
-            limit += (MEETINGS - 1) * ii
-        while time < limit:
-            slot = time % ii if ii is not None else time
-            if self._has_room(node, uses, time, slot, taken):
-                for u in uses:
-                    if u in self._shared:
-                        self._present[u, slot].add(node, time)
-                        taken[u, slot] = len(self._present[u, slot])
-                    else:
-                        taken[u, slot] = taken.get((u, slot), 0) + 1
-                return time
-            time += 1
-        return None
-
-    def _has_room(
-        self,
-        node: Node,
-        uses: list[Hashable],
-        time: int,
-        slot: int,
-        taken: dict[tuple[Hashable, int], int],
-    ) -> bool:
-        """Whether all uses have room in a slot, or join accesses there that exclude the node."""
-        for use in uses:
-            most = self.capacity.get(use)
-            if most is None or taken.get((use, slot), 0) < most:
-                continue
-            if use not in self._shared or not self._present[use, slot].has_room(node, time, most):
-                return False
-        return True
-
-    # --- explanation -----------------------------------------------------------------
-
     def _recurrence(self, last: Edge | None) -> Recurrence | None:
         """The cycle of constraints behind a failure, walked back along what set each time."""
         if last is None:
             return None
+        forward, nodes = self._forward, self.body.nodes
         seen: dict[int, int] = {}
-        walk: list[tuple[Node, Node | Edge | None]] = []
-        node = last.target
-        while node.number not in seen:
-            seen[node.number] = len(walk)
-            cause = self._critical.get(node.number)
-            walk.append((node, cause))
+        walk: list[tuple[int, Edge | int]] = []
+        place = forward.positions[last.target.number]
+        while place not in seen:
+            seen[place] = len(walk)
+            cause = forward.causes[place]
             if cause is None:
                 return Recurrence(0, 0, [last], [])
-            node = cause.source if isinstance(cause, Edge) else cause
-        loop = walk[seen[node.number] :]
+            walk.append((place, cause))
+            place = forward.before(cause)
+        loop = walk[seen[place] :]
         latency = distance = waits = 0
         edges: list[Edge] = []
-        for target, cause in loop:
+        for position, (target, cause) in enumerate(loop):
             if isinstance(cause, Edge) and cause.distance:
                 latency += cause.latency
                 distance += cause.distance
                 edges.append(cause)
-            elif cause is not None:
-                source = cause.source if isinstance(cause, Edge) else cause
-                waited = self._waits.get(target.number, 0)
-                latency += target.time - source.time - waited
-                waits += waited
-        return Recurrence(latency, distance, edges, [n for n, _ in reversed(loop)], waits)
+                continue
+            source = loop[(position + 1) % len(loop)][0]
+            waited = forward.waits[target]
+            latency += forward.times[target] - forward.times[source] - waited
+            waits += waited
+        return Recurrence(latency, distance, edges, [nodes[k] for k, _ in reversed(loop)], waits)
 
 
-def _unextended(node: Node) -> Node:
-    """The value whose bits a node's value is."""
-    while node.kind == "wire" and len(node.operands) == 1:
-        node = node.operands[0]
-    return node
+def times_of(body: Body) -> Times:
+    """The times of all nodes of a body."""
+    return [(node.time, node.avail, node.settle) for node in body.nodes]
 
 
-def _latest(node: Node, body: Body) -> Node | None:
-    inside = [o for o in node.operands if o.body is body]
-    return max(inside, key=lambda o: (o.avail, o.settle), default=None)
+def restore(body: Body, times: Times) -> None:
+    """Give all nodes of a body the times that they had."""
+    for node, found in zip(body.nodes, times, strict=True):
+        node.time, node.avail, node.settle = found
 
 
 def resources_of(node: Node) -> list[Hashable]:

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Hashable
 
 from ..graph.nodes import Body, Node
-from .interval import is_unit
 from .modulo import resources_of
+from .placing.room import is_unit
 from .share import PORTS_PER_BANK, parties, shared_uses, without_twins
 
 _CAPACITY = {"port": PORTS_PER_BANK, "writes": 1, "stream": 1}

@@ -84,7 +84,7 @@ class Parties:
             group.append((node, time))
 
     def _group_for(self, node: Node, time: int) -> list[User] | None:
-        if not (_is_conditional(node) or rotates(node)):
+        if not (is_conditional(node) or rotates(node)):
             return None
         mixed: list[User] | None = None
         for members in self._groups:
@@ -129,12 +129,13 @@ def rotates(node: Node) -> bool:
 
 
 def _may_share(a: Node, b: Node) -> bool:
-    if not (_is_conditional(a) and _is_conditional(b)):
+    if not (is_conditional(a) and is_conditional(b)):
         return False
     return a.access is not None and b.access is not None and exclude(a.access.cases, b.access.cases)
 
 
-def _is_conditional(node: Node) -> bool:
+def is_conditional(node: Node) -> bool:
+    """Whether a node may not happen, so that another one may share its port."""
     access = node.access
     if access is None:
         return node.party >= 0
@@ -145,7 +146,7 @@ def shared_uses(nodes: Iterable[Node], uses: Mapping[int, list[Hashable]]) -> fr
     """Ports with several accesses, conditional or of unknown banks, of which some may share a slot."""
     counts: dict[Hashable, int] = defaultdict(int)
     for node in nodes:
-        if _is_conditional(node) or rotates(node):
+        if is_conditional(node) or rotates(node):
             for use in uses.get(node.number, ()):
                 counts[use] += 1
     return frozenset(use for use, count in counts.items() if count > 1)

@@ -15,15 +15,15 @@ from allo.dialects.affine.asserted import KINDS
 
 from ...graph.conditions import exclude
 from ...graph.linear import common_factor, subtract
-from ...graph.nodes import ASKS, Body, Edge, Lin, Node
+from ...graph.nodes import Body, Lin, Node
 from ...graph.ranges import always_apart, apart_across
 from ...graph.regions import Level
 from ..cycles import iterations
-from ..share import joining_edges
 from ..turns.remainders import modular_row, rests_apart, rests_apart_across
 from .guarded import Guarded
 from .order import Orders
 from .slant import UNBOUNDED, slant_of
+from .streams import stream_edges
 
 type Row = tuple[tuple[int, ...], int, int]
 """An equation: coefficients times the distances of the levels are ``right``, up to multiples of a modulus
@@ -32,20 +32,28 @@ where that is not 0."""
 SEARCH_LIMIT = 20000
 
 
-def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: int = 0) -> None:
+def add_edges(
+    body: Body,
+    levels: list[Level],
+    carried: bool,
+    *,
+    bypass: int = 0,
+    distances: Distances | None = None,
+) -> None:
     """Fill ``body.edges`` from its memory accesses.
 
     Args:
         levels: the loops whose iterations follow each other.
         carried: whether iterations overlap.
         bypass: cycles in which a load may take its value from a store: 1, its own; 2, also the next.
+        distances: how accesses of the body meet in these levels, where that was asked before.
     """
-    body.edges = _stream_edges(body, carried)
+    body.edges = stream_edges(body, carried)
     by_array: dict[int, list[Node]] = defaultdict(list)
     for node in body.nodes:
         if node.access is not None and node.kind in ("load", "store"):
             by_array[node.access.array.number].append(node)
-    distances = Distances(body, levels)
+    distances = distances or Distances(body, levels)
     least = distances.least if carried else None
     for nodes in by_array.values():
         stored = any(n.kind == "store" for n in nodes)
@@ -54,67 +62,14 @@ def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: int = 0
                 in_memory = stored and node.access.array.read_latency == 1
                 node.access.late = bypass == 2 and node.kind == "load" and in_memory
         for group in _groups(nodes) if stored else []:
-            body.edges += Orders(group, distances.meet, least, bypass=bypass > 0).edges()
+            orders = Orders(group, distances.meet, least, bypass=bypass > 0, alike=distances.alike)
+            body.edges += orders.edges()
     forwarded = {edge.target.number for edge in body.edges if edge.bypass}
     for nodes in by_array.values():
         for node in nodes:
             if node.access is not None:
                 node.access.forwarded = node.number in forwarded
                 node.access.late = node.access.late and node.access.forwarded
-
-
-def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
-    """Orders of stream operations.
-
-    Iterations that overlap keep the order of each stream; a sequential body keeps the program's
-    order of all, so that it blocks where the program would.
-    """
-    edges: list[Edge] = []
-    last: dict[int, Node] = {}
-    first: dict[int, Node] = {}
-    earlier: dict[int, list[Node]] = defaultdict(list)
-    before: Node | None = None
-    for node in body.nodes:
-        if node.stream is None:
-            continue
-        number = node.stream.number
-        if number in last:
-            edges += _follows(node, earlier[number])
-        elif before is not None and not overlaps:
-            edges.append(Edge(before, node, 0, 0))
-        if before is not None and not overlaps and number in last:
-            edges.append(Edge(before, node, 0, 0))
-        first.setdefault(number, node)
-        last[number] = before = node
-        earlier[number].append(node)
-    if overlaps:
-        edges += joining_edges(body)
-        edges += [
-            Edge(last[n], node, _behind(last[n]), 1)
-            for n, node in first.items()
-            if last[n] is not node
-        ]
-    return edges
-
-
-def _follows(node: Node, earlier: list[Node]) -> list[Edge]:
-    """The order of an operation behind those of its stream.
-
-    It may be in the cycle of those of its party. Behind any other it is a cycle later, and so behind all that
-    this one is behind.
-    """
-    edges: list[Edge] = []
-    for other in reversed(earlier):
-        shares = node.party >= 0 and node.party == other.party
-        edges.append(Edge(other, node, 0 if shares else _behind(other), 0))
-        if not shares:
-            break
-    return edges
-
-
-def _behind(node: Node) -> int:
-    """Cycles until the next operation of the stream; one that only asks passes no word."""
-    return 0 if node.data in ASKS else 1
 
 
 def _groups(nodes: list[Node]) -> list[list[Node]]:
@@ -187,7 +142,12 @@ class Distances:
         self._below = max(inner, default=0)
         """Levels from here on have known distances; one outside a bound of run time has not."""
         self._asserted = [(level.asserted, level.copies) for level in levels]
+        self._rows: dict[tuple[Lin, Lin], tuple[Row | None, bool] | None] = {}
         self._solved: dict[tuple[object, ...], int | None] = {}
+        self._alike: dict[int, int] = {}
+        self._kinds: dict[object, int] = {}
+        self._meetings: dict[tuple[int, int], bool] = {}
+        self._least: dict[tuple[int, int], int | None] = {}
         self._stored = {
             node.access.array.number
             for node in body.nodes
@@ -195,35 +155,66 @@ class Distances:
         }
         self._guarded = Guarded(body, levels, self._varies)
 
+    def alike(self, node: Node) -> int:
+        """What of an access says which others it meets."""
+        found = self._alike.get(node.number)
+        if found is None:
+            access = node.access
+            assert access is not None
+            key = access.index, access.needed, access.asserted, node.kind
+            found = self._alike[node.number] = self._kinds.setdefault(key, len(self._kinds))
+        return found
+
     def meet(self, first: Node, second: Node) -> bool:
         """Whether two accesses of one iteration may be of one element."""
-        a, b = first.access, second.access
-        if a is None or b is None or exclude(a.needed, b.needed):
-            return False
-        return may_meet(a.index, b.index) and self._guarded.meet(a, b)
+        key = self.alike(first), self.alike(second)
+        if key not in self._meetings:
+            a, b = first.access, second.access
+            assert a is not None and b is not None
+            self._meetings[key] = (
+                not exclude(a.needed, b.needed)
+                and may_meet(a.index, b.index)
+                and self._guarded.meet(a, b)
+            )
+        return self._meetings[key]
 
     def least(self, first: Node, second: Node) -> int | None:
         """The smallest d > 0 with element(first, n) = element(second, n + d); None if none."""
+        key = self.alike(first), self.alike(second)
+        if key not in self._least:
+            self._least[key] = self._found_least(first, second)
+        return self._least[key]
+
+    def _found_least(self, first: Node, second: Node) -> int | None:
         source, target = first.access, second.access
         assert source is not None and target is not None
         rows: list[Row] = []
         exact = True
         for x, y in zip(source.index, target.index, strict=True):
-            row = self._row(x, y)
-            if row is None:
-                exact = False
-                if separate(x, y) or apart_across(x, y, self._varies):
-                    return None
-                row = self._row_of_remainders(x, y)
-            if row is not None:
-                rows.append(row)
+            if (x, y) not in self._rows:
+                self._rows[x, y] = self._row_between(x, y)
+            found = self._rows[x, y]
+            if found is None:
+                return None
+            exact = exact and found[1]
+            if found[0] is not None:
+                rows.append(found[0])
         floors = self._floors(first, second)
         key = (tuple(rows), exact, floors)
         if key not in self._solved:
             self._solved[key] = self._solve(rows, floors)
-        found = self._solved[key]
-        guarded = None if found is None else self._guarded.least(source, target)
-        return None if found is None or guarded is None else max(found, guarded)
+        distance = self._solved[key]
+        guarded = None if distance is None else self._guarded.least(source, target)
+        return None if distance is None or guarded is None else max(distance, guarded)
+
+    def _row_between(self, x: Lin, y: Lin) -> tuple[Row | None, bool] | None:
+        """What equal subscripts ask, and whether that is all; None where they are never equal."""
+        row = self._row(x, y)
+        if row is not None:
+            return row, True
+        if separate(x, y) or apart_across(x, y, self._varies):
+            return None
+        return self._row_of_remainders(x, y), False
 
     def _floors(self, first: Node, second: Node) -> tuple[int, ...]:
         """The least distances that each level carries, as the user asserts; 0 where it carries none."""

@@ -8,12 +8,34 @@ accesses, not as many as there are pairs. Sets of accesses are the bits of integ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
 
 from ...graph.nodes import Edge, Node
 
 Meet = Callable[[Node, Node], bool]
 Distance = Callable[[Node, Node], int | None]
+
+
+class Apart:
+    """Which accesses are known not to meet others, found for one and kept for all that are alike."""
+
+    def __init__(self, nodes: Sequence[Node], alike: Callable[[Node], Hashable] | None) -> None:
+        self._kinds = [k if alike is None else alike(node) for k, node in enumerate(nodes)]
+        self._members: dict[Hashable, int] = defaultdict(int)
+        for k, kind in enumerate(self._kinds):
+            self._members[kind] |= 1 << k
+        self._found: dict[Hashable, int] = defaultdict(int)
+
+    def of(self, k: int) -> int:
+        """The accesses that one is known not to meet."""
+        return self._found[self._kinds[k]]
+
+    def add(self, k: int, other: int) -> int:
+        """Note that an access does not meet another; all those that it therefore does not meet."""
+        members = self._members[self._kinds[other]]
+        self._found[self._kinds[k]] |= members
+        return members
 
 
 class Orders:
@@ -26,12 +48,20 @@ class Orders:
             None where it never does; None in place of it where iterations do not overlap.
         bypass: whether a load may take its value from a store of the same cycle; a late load also from one
             of the next. An edge that lets a load come before a store keeps nothing else in order.
+        alike: equal for accesses that meet the same others, in one iteration and across iterations.
     """
 
     def __init__(
-        self, nodes: Sequence[Node], meet: Meet, least: Distance | None, *, bypass: bool
+        self,
+        nodes: Sequence[Node],
+        meet: Meet,
+        least: Distance | None,
+        *,
+        bypass: bool,
+        alike: Callable[[Node], Hashable] | None = None,
     ) -> None:
         self._nodes, self._meet, self._least, self._bypass = nodes, meet, least, bypass
+        self._near, self._far = Apart(nodes, alike), Apart(nodes, alike)
         self._stores = sum(1 << k for k, node in enumerate(nodes) if node.kind == "store")
         self._following: list[list[tuple[int, int]]] = [[] for _ in nodes]
         self._edges: list[Edge] = []
@@ -69,11 +99,13 @@ class Orders:
         for target, node in enumerate(self._nodes):
             is_store = node.kind == "store"
             rest = (1 << target) - 1 if is_store else self._stores & ((1 << target) - 1)
+            rest &= ~self._near.of(target)
             ordered = later = 0
             while rest:
                 source = rest.bit_length() - 1
                 rest ^= 1 << source
                 if not self._meet(self._nodes[source], node):
+                    rest &= ~self._near.add(target, source)
                     continue
                 latency = self._edge(source, target, 0)
                 if latency < 0:
@@ -106,11 +138,13 @@ class Orders:
                 later |= next_ones[target] if latency else next_by_a_cycle[target]
             rest = (everything if is_store else self._stores) & ~(1 << source)
             rest &= ~(later if is_store else later | ordered)
+            rest &= ~self._far.of(source)
             while rest:
                 target = (rest & -rest).bit_length() - 1
                 rest ^= 1 << target
                 distance = least(self._nodes[source], self._nodes[target])
                 if distance is None:
+                    rest &= ~self._far.add(source, target)
                     continue
                 latency = self._edge(source, target, distance)
                 if distance > 1 or latency < 0:

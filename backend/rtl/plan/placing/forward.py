@@ -1,0 +1,209 @@
+"""One pass over a body in program order: each node starts as early as all before it allow.
+
+The pass is repeated for each initiation interval until no order between iterations is broken. Therefore what
+does not change from pass to pass is written down once, by the positions of nodes in the body.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+from ...graph.nodes import Body, Edge, Node
+from ..mapped import Mapped
+from ..timing_model import TimingModel
+from .room import Room
+
+type Cause = Edge | int | None
+"""What set a starting time: an order, the operand at a position, or nothing."""
+
+
+class _Row(NamedTuple):
+    """What is known of a node.
+
+    Attributes:
+        orders: of each order within the iteration its source's position, its latency, and itself.
+        operands: positions.
+        delay: of logic from the operands to the result or the first register; ``after`` from the last one.
+        words: positions of operands that are words of streams and come late to a multiplier block.
+        rare: whether it is timed as mapped, or stands behind other operations of a stream.
+    """
+
+    orders: list[tuple[int, int, Edge]]
+    operands: tuple[int, ...]
+    delay: float
+    latency: int
+    after: float
+    uses: list[Hashable] | None
+    words: tuple[int, ...]
+    rare: bool
+
+
+class Forward:
+    """The starting times of the nodes of one body.
+
+    Args:
+        uses: the ports and units that nodes take for a slot, by node number.
+
+    Attributes:
+        times: the cycle in which each node starts, by position.
+        causes: what set it.
+        waits: cycles that it waited for ports and units.
+    """
+
+    def __init__(
+        self,
+        body: Body,
+        timing: TimingModel,
+        mapped: Mapped | None,
+        uses: Mapping[int, list[Hashable]],
+    ) -> None:
+        self._body, self._timing, self._mapped = body, timing, mapped
+        self.positions = {node.number: k for k, node in enumerate(body.nodes)}
+        self._rows = self._described(uses)
+        self._far_ns = timing.device.word_to_dsp_ns
+        count = len(body.nodes)
+        self.times, self._ready, self._settled = [0] * count, [0] * count, [0.0] * count
+        self._started = [0.0] * count
+        self.waits = [0] * count
+        self.causes: list[Cause] = [None] * count
+
+    def _described(self, uses: Mapping[int, list[Hashable]]) -> list[_Row]:
+        body, positions, timing = self._body, self.positions, self._timing
+        orders: dict[int, list[tuple[int, int, Edge]]] = defaultdict(list)
+        for edge in body.edges:
+            if not (edge.distance or edge.back):
+                before = positions[edge.source.number], edge.latency, edge
+                orders[edge.target.number].append(before)
+        rows = []
+        for node in body.nodes:
+            words = self._far_words(node)
+            is_mapped = self._mapped is not None and self._mapped.has(node)
+            latency = node.latency
+            row = _Row(
+                orders[node.number],
+                tuple(positions[o.number] for o in node.operands if o.body is body),
+                0.0 if is_mapped else timing.entry(node),
+                latency,
+                timing.exit(node) if latency else 0.0,
+                uses.get(node.number) or None,
+                words,
+                is_mapped or node.stream is not None,
+            )
+            rows.append(row)
+        return rows
+
+    def run(self, floors: Sequence[int], room: Room, ii: int | None) -> Hashable | None:
+        """Set the earliest times that are not below the floors; the resource that never has room, if one."""
+        nodes, budget, keeps = self._body.nodes, self._timing.budget, self._mapped is not None
+        times, ready, settled, causes = self.times, self._ready, self._settled, self.causes
+        for k, row in enumerate(self._rows):
+            orders, operands, delay, latency, after, uses, words, rare = row
+            time = floors[k]
+            cause = causes[k] if time else None
+            if cause.__class__ is not Edge:
+                cause = None
+            for source, cycles, edge in orders:
+                if times[source] + cycles > time:
+                    time, cause = times[source] + cycles, edge
+            if rare and keeps and self._is_mapped(nodes[k]):
+                self._place_mapped(k, time, cause)
+                continue
+            start = 0.0
+            for operand in operands:
+                there = ready[operand]
+                if there > time:
+                    time, start, cause = there, settled[operand], operand
+                elif there == time and settled[operand] > start:
+                    start = settled[operand]
+            if rare:
+                start = max(start, self._behind_streams(k, time))
+            if start > 0.0 and start + delay > budget:
+                time, start = time + 1, 0.0
+                cause = self._latest(row) if cause is None else cause
+            if words and ii == 1 and self._is_far(words, time) and self._far_ns + delay > budget:
+                time, start = time + 1, 0.0
+                cause = self._latest(row) if cause is None else cause
+            if uses is not None:
+                found = room.place(nodes[k], uses, time)
+                if found is None:
+                    causes[k] = cause
+                    return uses[0]
+                self.waits[k] = found - time
+                if found > time:
+                    time, start = found, 0.0
+            times[k], causes[k] = time, cause
+            self._started[k] = start
+            ready[k] = time + latency
+            settled[k] = after if latency else start + delay
+            if keeps:
+                self._keep(k)
+        return None
+
+    def before(self, cause: Edge | int) -> int:
+        """The position of the node from which a cause comes."""
+        return self.positions[cause.source.number] if isinstance(cause, Edge) else cause
+
+    def keep(self) -> None:
+        """Write what was found last into the nodes."""
+        for k in range(len(self.times)):
+            self._keep(k)
+
+    def _keep(self, k: int) -> None:
+        node = self._body.nodes[k]
+        node.time, node.avail, node.settle = self.times[k], self._ready[k], self._settled[k]
+
+    def _is_mapped(self, node: Node) -> bool:
+        return self._mapped is not None and self._mapped.has(node)
+
+    def _place_mapped(self, k: int, time: int, cause: Cause) -> None:
+        """Set the time of a node of a recurrence whose orders allow it from ``time`` on."""
+        mapped, node, body = self._mapped, self._body.nodes[k], self._body
+        assert mapped is not None
+        for operand in node.operands:
+            if operand.body is body and (ready := mapped.ready(operand)) > time:
+                time, cause = ready, self.positions[operand.number]
+        start, settle = mapped.place(node, time)
+        if start > time and cause is None:
+            cause = self._latest(self._rows[k])
+        self.times[k] = self._ready[k] = start
+        self._settled[k], self._started[k], self.causes[k] = settle, 0.0, cause
+        self._keep(k)
+
+    def _behind_streams(self, k: int, time: int) -> float:
+        """When a stream operation can go that waits for others in its cycle, one after the other."""
+        more, nodes = self._timing.device.order_ns, self._body.nodes
+        if nodes[k].stream is None or not more:
+            return 0.0
+        return max(
+            (
+                self._started[source] + more
+                for source, latency, _ in self._rows[k].orders
+                if not latency and nodes[source].stream is not None and self.times[source] == time
+            ),
+            default=0.0,
+        )
+
+    def _far_words(self, node: Node) -> tuple[int, ...]:
+        """Operands of a multiplier block that are words, which a FIFO may have given a cycle before."""
+        operator = node.operator
+        if operator is None or not operator.resources.dsp or operator.latency:
+            return ()
+        words = [word for word in map(_unextended, node.operands) if word.kind == "get"]
+        return tuple(self.positions[word.number] for word in words if word.body is self._body)
+
+    def _is_far(self, words: Sequence[int], time: int) -> bool:
+        """Whether a FIFO gave one of some words in the cycle before, and giving takes time."""
+        return bool(self._far_ns) and any(self._ready[word] == time - 1 for word in words)
+
+    def _latest(self, row: _Row) -> int | None:
+        """The operand that is there last."""
+        return max(row.operands, key=lambda o: (self._ready[o], self._settled[o]), default=None)
+
+
+def _unextended(node: Node) -> Node:
+    """The value whose bits a node's value is."""
+    while node.kind == "wire" and len(node.operands) == 1:
+        node = node.operands[0]
+    return node
