@@ -28,9 +28,13 @@ def register(app: typer.Typer) -> None:
         table = Table("board", "what", "part", "LUTs", "DSP", "block RAM", "oscillator", "tools")
         for name in known.boards():
             board = known.board(name)
-            counts = (f"{board.resources[kind]:,}" for kind in ("lut", "dsp", "bram"))
+            counts = (
+                f"{board.resources[kind]:,}" if kind in board.resources else ""
+                for kind in ("lut", "dsp", "bram")
+            )
+            tools = "vendor tools" if board.tools == "vivado" else board.tools
             clock = f"{board.oscillator_mhz:g} MHz" if board.oscillator_mhz else ""
-            table.add_row(name, board.title, board.part, *counts, clock, board.tools)
+            table.add_row(name, board.title, board.part, *counts, clock, tools)
         Console(width=None if Console().is_terminal else 140).print(table)
 
     @app.command()

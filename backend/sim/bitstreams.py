@@ -28,7 +28,8 @@ class ForBoard:
     ) -> Any:
         """Write the bitstream of the design in its shell, for the board of the build.
 
-        What the tools answer is kept in the cache, and the same design gives the same bits.
+        What the tools answer is kept in the cache, and the same design gives the same bits. For a board of
+        AMD its project is written beside ``path``, and made where AMD's tools are installed.
 
         Example::
 
@@ -59,5 +60,8 @@ class ForBoard:
                 help='name one: s.build(target="verilog", board="ulx3s-85f"); `allo boards` lists them.',
             )
         board = from_above("allo.boards:board")(self.options.board)
+        if board.tools != "open":
+            made = from_above("allo.boards.vendor:bitstream")
+            return made(self, Path(path), board, clock_mhz, timeout, progress)
         make = from_above("allo.boards.flow:bitstream")
         return make(self, path, board, progress=progress, **chosen)

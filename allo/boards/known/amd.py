@@ -1,7 +1,8 @@
 """Boards and cards whose bitstreams AMD's tools make: :mod:`allo.boards.vendor` writes projects for them.
 
 Counts are from memory of AMD's DS180, DS190, DS891, DS987 and the cards' data sheets, of which none lay here;
-blocks of RAM are of 18 kbit. Pins are those of ``litex-boards``, which the tests read.
+blocks of RAM are of 18 kbit. Those of the VHK158 are not here. Pins are those of ``litex-boards``, which the
+tests read.
 """
 
 from __future__ import annotations
@@ -130,5 +131,14 @@ BOARDS = (
     _card(
         "u280", "AMD Alveo U280", "xcu280-fsvh2892-2L-e", "xilinx_u280_gen3x16_xdma_1_202211_1",
         _counts(1_303_680, 9_024, 4_032, 960), _HBM8, BoardMemory("ddr4", 32 << 30, 64, "two channels"),
+    ),
+    _card(
+        "vhk158", "AMD VHK158", "xcvh1582-vsva3697-2MP-e-S", "xilinx_vhk158_base_202320_1",
+        {}, BoardMemory("hbm", 32 << 30, 256, "64 channels of HBM2e"),
+    ),
+    _card(
+        "aws-f2", "AWS EC2 F2", "xcvu47p-fsvh2892-2-e", "xilinx_aws-vu47p-f2_202410_1",
+        _counts(1_303_680, 9_024, 4_032, 960), BoardMemory("hbm", 16 << 30, 256, "32 channels of HBM2"),
+        BoardMemory("ddr4", 64 << 30, 64, "one channel"),
     ),
 )  # fmt: skip

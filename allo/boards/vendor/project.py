@@ -23,11 +23,13 @@ from ..record import VIVADO, Board
 from ..registry import board as board_of
 from ..shell import shell_of
 from ..shell.protocol import BAUD
+from .describe import check_types, described, header
 
 _TEMPLATES = (
     Path(__file__).with_name("templates"),
     Path(devices.__file__).parents[1] / "templates",
 )
+_HOSTS = Path(__file__).with_name("hosts")
 _CHANNEL = re.compile(r"(hbm|ddr)(\d+)")
 _XDC = Bitstream(
     constraints="pins.xdc",
@@ -59,8 +61,6 @@ class _Argument:
     bytes: int
     bundle: str = ""
     memory: str = ""
-    read: bool = True
-    written: bool = False
 
 
 def project(mod: RTLModule, folder: str | Path) -> Path:
@@ -68,8 +68,8 @@ def project(mod: RTLModule, folder: str | Path) -> Path:
 
     Boards with pins get the shell that ``allo.boards.connect`` talks to, with a script for Vivado. On Zynq
     boards the design, built with ``configs={"interface": "m_axi"}``, stands in a block design, and
-    ``driver.py`` calls it under PYNQ; for Alveo cards it becomes a kernel of Vitis, which ``host.py`` and
-    ``host.cpp`` call with XRT.
+    ``driver.py`` calls it under PYNQ; for Alveo cards it becomes a kernel of Vitis, which ``driver.py`` and
+    ``xrt_host.cpp`` call with XRT.
 
     Args:
         mod: what ``s.build(target="verilog", board=…)`` gave.
@@ -120,6 +120,7 @@ def _with_pins(mod: RTLModule, board: Board) -> dict[str, str]:
 def _around_wrapper(mod: RTLModule, board: Board) -> dict[str, str]:
     """A block design around the AXI wrapper, or a kernel of Vitis, and the programs that call it."""
     wrapper = _wrapper(mod, board)
+    check_types(mod)
     card = board.platform == "alveo"
     written = [r for r in wrapper.registers or () if r.written]
     results = [r for r in wrapper.registers or () if not r.written and r.name != BUS_ERROR]
@@ -133,37 +134,36 @@ def _around_wrapper(mod: RTLModule, board: Board) -> dict[str, str]:
     for position, register in enumerate(written):
         array = arrays.get(register.name)
         if array is None:
-            size = -(-register.width // 8)
+            size = 4 * register.words
             arguments.append(_Argument(register.name, position, register.offset, size))
             continue
         channel = _CHANNEL.fullmatch(array.bundle)
         memory = f"{channel[1].upper()}[{channel[2]}]" if channel and card else ""
-        arguments.append(
-            _Argument(
-                array.name, position, register.offset, array.bytes, array.bundle, memory,
-                array.loaded, array.stored,
-            )
-        )  # fmt: skip
+        where = (register.offset, array.bytes, array.bundle, memory)
+        arguments.append(_Argument(array.name, position, *where))
     mhz = mod.report.clock_mhz if card else _system_clock(mod, board)
     render = _Renderer(
         top=wrapper.top, core=wrapper.core, estimated=wrapper.top, title=board.title, part=board.part,
         device=board.name,
         masters=[m.bundle for m in wrapper.masters], bundles=[m.bundle for m in wrapper.masters],
         widths=wrapper.masters, arguments=arguments, xo=card, range=1 << wrapper.address_bits,
-        results=[_Argument(r.name, 0, r.offset, -(-r.width // 8)) for r in results],
-        bus_error=next(r.offset for r in wrapper.registers or () if r.name == BUS_ERROR),
         clock=f"{mhz:g}", zynq=board.platform, ip_repo="ip", core_file=f"{wrapper.top}.sv",
         core_clock="ap_clk", period=f"{1000 / mhz:.3f}", xrt=board.xrt_platform,
         processing_system="" if card else devices.PROCESSING_SYSTEMS[board.platform].name,
     )  # fmt: skip
     files = {f"{wrapper.top}.sv": mod.verilog}
     files |= {name: render(name) for name in ("package.tcl", "estimate.tcl")}
-    if card:
-        names = ("kernel.xml", "link.cfg", "link.sh", "host.py", "host.cpp")
-        return files | {name: render(name) for name in names}
+    image = f"{wrapper.top}.{'xclbin' if card else 'bit'}"
+    files |= {
+        "design.json": described(mod, wrapper, image),
+        "driver.py": (_HOSTS / "driver.py").read_text(),
+    }
+    if not card:
+        return files | {"block_design.tcl": render("pynq/block_design.tcl")}
+    files |= {name: render(name) for name in ("kernel.xml", "link.cfg", "link.sh")}
     return files | {
-        "block_design.tcl": render("pynq/block_design.tcl"),
-        "driver.py": render("driver.py"),
+        "design.hpp": header(wrapper),
+        "xrt_host.cpp": (_HOSTS / "xrt_host.cpp").read_text(),
     }
 
 

@@ -1,0 +1,1 @@
+"""Programs for hosts of boards: projects get copies, which need nothing of Allo."""
