@@ -20,6 +20,7 @@ from .limits import limit
 from .mapped import Mapped
 from .modulo import Scheduler, Times, resources_of, restore, times_of
 from .orders.dependence import Distances, add_edges
+from .orders.heard import unheard
 from .orders.hoist import behind_loads, runs_of
 from .orders.slant import UNBOUNDED
 from .port_bounds import port_bound, ports_of
@@ -63,6 +64,7 @@ def plan(function: Function, static: Body, timing: TimingModel) -> None:
         if isinstance(region, Seq):
             region.children = [_hoisted(child, function, timing) for child in region.children]
     function.notes += [note_on(leaf) for leaf in draining(function.root)]
+    function.notes += unheard(function.root)
 
 
 def _choose_region(choice: Choice, timing: TimingModel) -> Region:
