@@ -12,7 +12,19 @@ from allo.customize import Schedule
 
 from .shape import Shape
 
-NAMES = ("gesummv", "mvt", "atax", "bicg", "gemm")
+NAMES = (
+    "gesummv",
+    "mvt",
+    "atax",
+    "bicg",
+    "gemm",
+    "two_mm",
+    "three_mm",
+    "symm",
+    "syrk",
+    "syr2k",
+    "trmm",
+)
 
 
 class Design(Protocol):

@@ -16,10 +16,12 @@ class Shape:
     Attributes:
         rows: of a tile, which is kept on chip while the next one is filled.
         lanes: neighbours in a row that are copied, and computed, in a cycle.
+        each: lanes of the other arrays, where they are not as many.
     """
 
     rows: int
     lanes: int
+    each: tuple[int, ...] = ()
 
 
 def bank(s: Schedule, lanes: int, *arrays: MockBuffer, dim: int = 1) -> None:
