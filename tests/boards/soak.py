@@ -22,7 +22,6 @@ from allo.errors import LineError
 from .soaked import DESIGNS
 
 RESET_EVERY = 97
-PATIENCE_S = 0.05
 
 
 def soak(calls: int, rate: int, seed: int, design: str = "arrays") -> dict[str, int]:
@@ -49,7 +48,7 @@ def soak(calls: int, rate: int, seed: int, design: str = "arrays") -> dict[str, 
                 aside = threading.Timer(float(rng.uniform(0, 0.008)), port.press_reset)
                 aside.start()
             try:
-                device = device or connect(port, subject.module, patience=PATIENCE_S)
+                device = device or connect(port, subject.module, patience=subject.patience)
                 found = device(*given)
                 right = found == result and _same(given, expected)
                 count["right" if right else "wrong"] += 1

@@ -21,11 +21,13 @@ class Calls:
         module: the design.
         begin: the core is in its first state.
         draw: the arguments of the next call, and what they and its result must be after it.
+        patience: seconds that a reply may take beside its time on the line.
     """
 
     module: Any
     begin: Callable[[], None]
     draw: Callable[[np.random.Generator], tuple[list[Any], list[Any], Any]]
+    patience: float = 0.05
 
 
 def scaled(A: int8[16, 8], B: int8[8], C: int32[16], gain: int32) -> int32:
@@ -113,7 +115,7 @@ def memory() -> Calls:
 
     buses = {"X": "m_axi", "Y": {"kind": "m_axi", "width": 64}, "Z": "m_axi"}
     module = schedule.build(target="verilog", board="ulx3s-85f", configs={"interface": buses})
-    return Calls(module, lambda: None, draw)
+    return Calls(module, lambda: None, draw, patience=0.5)
 
 
 DESIGNS: dict[str, Callable[[], Calls]] = {

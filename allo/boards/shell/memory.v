@@ -131,7 +131,7 @@ module allo_memory_reads #(
   input      [WIDTH-1:0]   value
 );
   localparam PARTS = BUS / WIDTH, PART_BITS = PARTS > 1 ? $clog2(PARTS) : 1;
-  localparam BYTE_BITS = $clog2(WIDTH / 8);
+  localparam BUS_BITS = $clog2(BUS / 8);
   reg reading;
   reg [ADDRESS-1:0] place;
   reg [PART_BITS-1:0] filled;        // parts of the word that is put together
@@ -152,7 +152,7 @@ module allo_memory_reads #(
 
   always @(posedge clock) begin
     if (ARREADY) begin
-      place <= ARADDR >> BYTE_BITS;
+      place <= (ARADDR >> BUS_BITS) * PARTS;
       left <= (ARLEN + 9'd1) * PARTS;
       beats <= ARLEN + 9'd1;
       reading <= ARVALID;
@@ -215,7 +215,7 @@ module allo_memory_writes #(
   input                    ready
 );
   localparam PARTS = BUS / WIDTH, PART_BITS = PARTS > 1 ? $clog2(PARTS) : 1;
-  localparam BYTE_BITS = $clog2(WIDTH / 8);
+  localparam BUS_BITS = $clog2(BUS / 8);
   localparam [1:0] IDLE = 0, WRITING = 1, ANSWER = 2;
   reg [1:0] state;
   reg [ADDRESS-1:0] place;
@@ -242,7 +242,7 @@ module allo_memory_writes #(
     case (state)
       IDLE: begin
         part <= 0;
-        place <= AWADDR >> BYTE_BITS;
+        place <= (AWADDR >> BUS_BITS) * PARTS;
         if (AWVALID) state <= WRITING;
       end
       WRITING: if (WREADY && WLAST) state <= ANSWER;

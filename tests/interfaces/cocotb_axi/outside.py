@@ -226,7 +226,7 @@ class Plan:
         }  # fmt: skip
         (folder / "plan.json").write_text(json.dumps(plan))
         (folder / "bench.sv").write_text(harness(board) + self.module.verilog)
-        fault = _simulated(folder)
+        fault = simulated(folder, HERE / "inside.py")
         return [fault] if fault else self.compared(folder)
 
     def compared(self, folder: Path) -> list[str]:
@@ -240,15 +240,15 @@ class Plan:
         ]
 
 
-def _simulated(folder: Path) -> str:
-    """Compile and run a bench; what went wrong, or ""."""
+def simulated(folder: Path, inside: Path) -> str:
+    """Compile and run a bench that a module of cocotb drives; what went wrong, or ""."""
     library = cocotb_tools.config.lib_name_path("vpi", "icarus")
     files = {n: str(folder / f"{n}.json") for n in ("plan", "answers")} | {
         "fault": str(folder / "fault.txt")
     }
-    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join([str(inside.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     settings = {
-        "COCOTB_TEST_MODULES": "inside",
+        "COCOTB_TEST_MODULES": inside.stem,
         "COCOTB_TOPLEVEL": "bench",
         "TOPLEVEL_LANG": "verilog",
         "COCOTB_LOG_LEVEL": "WARNING",
