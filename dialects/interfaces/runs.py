@@ -62,6 +62,10 @@ class Runs:
         return True
 
 
+MOST_TURNS = 1 << 62
+"""More than a loop has."""
+
+
 class IrregularError(Exception):
     """An array's accesses are no such walk; the text is a clause that says why."""
 
@@ -105,7 +109,7 @@ class _Linear:
     def number(self) -> int:
         """The number it is."""
         if self.terms:
-            raise IrregularError("a bound, a condition or a division depends on a loop around it")
+            raise IrregularError("a bound or a division depends on a loop around it")
         return self.constant
 
 
@@ -119,13 +123,23 @@ class _Part:
 
     Attributes:
         at: the element with the lowest number of a word.
+        limits: first and last turn of loops by slot, where conditions leave some out.
         loops: slot and extent of the loops, outermost first.
     """
 
     writes: bool
     at: _Linear
     word: int
+    limits: dict[int, tuple[int, int]]
     loops: list[tuple[int, int]] = field(default_factory=list)
+
+    def turn(self, slot: int, extent: int) -> bool:
+        """Put a loop around; whether any of its turns is left."""
+        first, last = self.limits.get(slot, (0, extent - 1))
+        first, last = max(first, 0), min(last, extent - 1)
+        self.at += self.at.terms.get(slot, 0) * first
+        self.loops.insert(0, (slot, last - first + 1))
+        return first <= last
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +173,9 @@ def walks_of(trace: Trace, shape: Sequence[int]) -> Walks:
     found = {part.writes: _runs(part) for part in parts}
     if len(parts) == 2:
         load, store = parts
-        if load.writes or found[False] != found[True] or not found[True].is_once:
+        common = {slot for slot, _ in load.loops} & {slot for slot, _ in store.loops}
+        same = all(load.limits.get(slot) == store.limits.get(slot) for slot in common)
+        if load.writes or not same or found[False] != found[True] or not found[True].is_once:
             _fail("it is stored in another order than loaded, or before")
     return Walks(found.get(False), found.get(True), reader.places)
 
@@ -168,6 +184,7 @@ class _Reader:
     def __init__(self, shape: Sequence[int], slots: int) -> None:
         self._shape = shape
         self._env: list[Any] = [0] * slots
+        self._limits: dict[int, tuple[int, int]] = {}
         self.places: dict[ir.Operation, int] = {}
 
     def chain(self, nodes: list[Node]) -> list[_Part]:
@@ -209,9 +226,7 @@ class _Reader:
         if isinstance(item, list):
             return [self._word(item)]
         if isinstance(item, Branch):
-            rows = [(_linear(row(self._env)).number(), equal) for row, equal in item.rows]
-            holds = all(v == 0 if equal else v >= 0 for v, equal in rows)
-            return self.chain(item.then if holds else item.otherwise)
+            return self._branch(item)
         if not isinstance(item, Loop):
             return []
         low = max(_linear(f(self._env)).number() for f in item.lower)
@@ -219,12 +234,40 @@ class _Reader:
         extent = max(0, -(-(high - low) // item.step))
         if extent == 0:
             return []
-        counter = {item.slot: item.step} if extent > 1 else {}
-        self._env[item.slot] = _Linear(counter, low)
-        parts = self.chain(item.body)
-        for part in parts if extent > 1 else ():
-            part.loops.insert(0, (item.slot, extent))
+        if extent == 1:
+            self._env[item.slot] = low
+            return self.chain(item.body)
+        self._env[item.slot] = _Linear({item.slot: item.step}, low)
+        return [part for part in self.chain(item.body) if part.turn(item.slot, extent)]
+
+    def _branch(self, branch: Branch) -> list[_Part]:
+        """What is below a condition that is known, or that leaves out the first or last turns of loops."""
+        before = dict(self._limits)
+        rows = [(_linear(row(self._env)), equal) for row, equal in branch.rows]
+        known = [(r.constant, equal) for r, equal in rows if not r.terms]
+        if not all(v == 0 if equal else v >= 0 for v, equal in known):
+            return self.chain(branch.otherwise)
+        moving = [(r, equal) for r, equal in rows if r.terms]
+        if moving and branch.otherwise:
+            _fail("a condition chooses between two of its accesses")
+        for row, equal in moving:
+            self._limit(row, equal=equal)
+        parts = self.chain(branch.then)
+        self._limits = before
         return parts
+
+    def _limit(self, row: _Linear, *, equal: bool) -> None:
+        """Leave out the turns of a loop in which a row is negative, or is not 0."""
+        if len(row.terms) > 1:
+            _fail("a condition depends on several loops")
+        [(slot, factor)] = row.terms.items()
+        first, last = self._limits.get(slot, (0, MOST_TURNS))
+        least = -(row.constant // factor) if factor > 0 else 0
+        most = row.constant // -factor if factor < 0 else MOST_TURNS
+        if equal:
+            turn, rest = divmod(-row.constant, factor)
+            least, most = (turn, turn) if rest == 0 else (1, 0)
+        self._limits[slot] = max(first, least), min(last, most)
 
     def _word(self, accesses: list[Access]) -> _Part:
         """Accesses of one direction in one block: neighbours, each once."""
@@ -235,7 +278,7 @@ class _Reader:
             _fail("elements that are no neighbours are used in one iteration")
         for access, each in zip(accesses, found, strict=True):
             self.places[access.op] = each.constant - lowest.constant
-        return _Part(accesses[0].writes, lowest, len(found))
+        return _Part(accesses[0].writes, lowest, len(found), dict(self._limits))
 
     def _element(self, access: Access) -> _Linear:
         number = _Linear({})
