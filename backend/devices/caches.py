@@ -13,16 +13,24 @@ from allo.dialects.diagnostics import CapacityError
 from .record import DeviceRecord
 
 
+def ram_bytes(record: DeviceRecord) -> int | None:
+    """Bytes of RAM that the largest device that users of a family have holds; None where it has no end."""
+    part = record.part
+    if part is None:
+        return None
+    ultra = part.resources["uram"] * prod(record.cells.ultra or (0,))
+    return (part.resources["bram"] * part.block_kbit * 1024 + ultra) // 8
+
+
 def check_caches(module: ir.Module, record: DeviceRecord) -> None:
     """Hold the caches of a module against the RAM of the largest device that users of a family have.
 
     Raises:
         CapacityError: they are larger; it names the largest, and a loop at which it would fit.
     """
-    if record.part is None:
+    there = ram_bytes(record)
+    if record.part is None or there is None:
         return
-    blocks, block = record.part.resources["bram"], record.part.block_kbit * 1024
-    there = (blocks * block + record.part.resources["uram"] * prod(record.cells.ultra or (0,))) // 8
     sizes = [(_bytes(op), op, cached) for op, cached in caches_of(module.operation)]
     total = sum(size for size, _, _ in sizes)
     if total <= there:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from allo.backend.devices import DEFAULT_DEVICE, family
-from allo.backend.devices.caches import check_caches
+from allo.backend.devices.caches import check_caches, ram_bytes
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import BuildError, InterfaceError, SourcePlace
@@ -166,7 +166,7 @@ def compile_design(
     about = None if interface is None else read_arguments(module, top, interface)
     choose = None
     if interface is not None and about is not None and not (check_bounds or check_dependences):
-        choose = TransferChooser(about, interface)
+        choose = TransferChooser(about, interface, ram_bytes(family(device)))
     checks = Checks(check_bounds, check_dependences)
     start_circt()
     compiler, made, notes = compile_module(

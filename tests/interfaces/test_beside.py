@@ -9,8 +9,11 @@ import pytest
 
 import allo
 from allo import Partition
+from allo.backend.rtl.interfaces.arguments import read_arguments
 from allo.backend.rtl.interfaces.beside import gearbox, walker
+from allo.backend.rtl.interfaces.beside.choose import TransferChooser
 from allo.backend.sim import MemoryChannel, external_memory
+from allo.dialects.core.parse import parse_module
 from allo.errors import AlloError, InterfaceError
 from allo.ir.types import Fixed, Int, int16, int32
 
@@ -187,6 +190,16 @@ def test_a_store_that_comes_before_its_load_is_no_transfer() -> None:
     module = build(s, "m_axi")
     assert beside(module) == {"B": "w", "C": "r"}
     agree(s, module, drawn(int32, (64,), (64,), (64,)), (1,))
+
+
+def test_an_array_larger_than_all_ram_passes_whatever_it_costs() -> None:
+    module = parse_module(str(allo.customize(turned).module))
+    asked = {"B": "m_axi", "C": "m_axi"}
+    known = read_arguments(module, "turned", asked)
+    for ram, chosen in ((64 * 4, []), (64 * 4 - 1, [1])):
+        notes: list[str] = []
+        assert list(TransferChooser(known, asked, ram)(module, notes)) == chosen
+        assert len(notes) == 2 - len(chosen)
 
 
 def test_a_copy_may_be_asked_for_and_refused() -> None:

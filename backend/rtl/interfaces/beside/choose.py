@@ -24,10 +24,17 @@ MOST_MORE = 2
 
 
 class TransferChooser:
-    """Chooses the arrays of a module; called with it, and with the notes of the report."""
+    """Chooses the arrays of a module; called with it, and with the notes of the report.
 
-    def __init__(self, known: Known, interface: str | Mapping[str, Any]) -> None:
+    Args:
+        ram: bytes of RAM of the device; larger arrays are not copied if they can pass. None for any.
+    """
+
+    def __init__(
+        self, known: Known, interface: str | Mapping[str, Any], ram: int | None = None
+    ) -> None:
         self._known = known
+        self._ram = ram
         self._asked: dict[int, Mapping[str, Any]] = {}
         for position, parameter in enumerate(known.signature.arguments):
             if parameter.shape is None or isinstance(parameter.dtype, Stream):
@@ -73,6 +80,8 @@ class TransferChooser:
             return ""
         cell = max(8, 1 << (parse_type(transfer.dtype).bits - 1).bit_length())
         count, line = prod(transfer.shape), max(1, LINE // cell)
+        if self._ram is not None and count * parse_type(transfer.dtype).bits > 8 * self._ram:
+            return ""
         for runs in (transfer.loads, transfer.stores):
             if runs is not None and (why := _dear(runs, count, line)):
                 return why
