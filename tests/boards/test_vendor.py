@@ -11,6 +11,7 @@ import allo
 from allo import boards
 from allo.errors import BoardError, ToolFailedError, ToolMissingError
 from allo.ir.types import Int, int8, int32
+from tests.verilog.readers import icarus, with_icarus
 
 from .tcl import TclError, check
 
@@ -100,7 +101,27 @@ def test_the_kernel_of_a_card_has_the_registers_of_the_wrapper(projects) -> None
     ports = {p.get("name") for p in kernel.findall("ports/port")}
     assert ports == {"s_axi_control", "m_axi_gmem0", "m_axi_gmem1", "m_axi_gmem2"}
     assert {a.get("port") for a in arguments} == ports
+    text = (folder / "axpy_ip.v").read_text()
+    assert {line.split()[0] for line in text.splitlines() if line.endswith(" wrapper (")} == {
+        "axpy_axi"
+    }
+    for wire in mod.design.board.wires:
+        bits = f"[{wire.width - 1}:0] " if wire.width > 1 else ""
+        assert f"{'output' if wire.output else 'input'} {bits}{wire.name}" in text
+        assert f".{wire.name}({wire.name})" in text
+    assert (
+        kernel.get("name") == "axpy_ip"
+        and "axpy_axi.sv axpy_ip.v" in (folder / "package.tcl").read_text()
+    )
     assert "--platform xilinx_u280_gen3x16_xdma_1_202211_1" in (folder / "link.sh").read_text()
+
+
+@with_icarus
+def test_the_top_of_the_ip_is_verilog_around_the_wrapper(projects, tmp_path) -> None:
+    mod, folder = projects["pynq-z2"]
+    text = (folder / "axpy_ip.v").read_text() + mod.verilog
+    assert icarus(text, "axpy_ip", tmp_path) == ""
+    assert icarus(text.replace(".ap_clk(ap_clk)", ".ap_klk(ap_clk)"), "axpy_ip", tmp_path) != ""
 
 
 def test_what_no_project_can_be_written_for_is_refused(projects, tmp_path) -> None:

@@ -15,6 +15,11 @@ from allo.dialects.types import AlloType, Block, Struct
 _WIDEST = 64
 
 
+def kernel_of(wrapper: Wrapper) -> str:
+    """What the IP around a wrapper is called, and the kernel of a card."""
+    return f"{wrapper.core}_ip"
+
+
 def check_types(mod: RTLModule) -> None:
     """Refuse what the driver does not pass.
 
@@ -58,8 +63,8 @@ def described(mod: RTLModule, wrapper: Wrapper, image: str) -> str:
     error = registers.get(BUS_ERROR)
     found = {
         "name": wrapper.core,
-        "kernel": wrapper.top,
-        "cell": f"{wrapper.top}_0",
+        "kernel": kernel_of(wrapper),
+        "cell": f"{kernel_of(wrapper)}_0",
         "image": image,
         "arguments": [entry(n, p.dtype, p.shape) for n, p in pairs],
         "results": [entry(n, p.dtype, p.shape) for n, p in returned],
@@ -90,7 +95,7 @@ def header(wrapper: Wrapper) -> str:
             "  std::size_t bytes;",
             "  bool array, stored;",
             "};",
-            f'static const char *const KERNEL = "{wrapper.top}";',
+            f'static const char *const KERNEL = "{kernel_of(wrapper)}";',
             "static const Argument ARGUMENTS[] = {",
             *rows,
             "};",

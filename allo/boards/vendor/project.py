@@ -23,7 +23,8 @@ from ..record import VIVADO, Board
 from ..registry import board as board_of
 from ..shell import shell_of
 from ..shell.protocol import BAUD
-from .describe import check_types, described, header
+from .describe import check_types, described, header, kernel_of
+from .shim import shim
 
 _TEMPLATES = (
     Path(__file__).with_name("templates"),
@@ -141,9 +142,10 @@ def _around_wrapper(mod: RTLModule, board: Board) -> dict[str, str]:
         memory = f"{channel[1].upper()}[{channel[2]}]" if channel and card else ""
         where = (register.offset, array.bytes, array.bundle, memory)
         arguments.append(_Argument(array.name, position, *where))
+    kernel = kernel_of(wrapper)
     mhz = mod.report.clock_mhz if card else _system_clock(mod, board)
     render = _Renderer(
-        top=wrapper.top, core=wrapper.core, estimated=wrapper.top, title=board.title, part=board.part,
+        top=kernel, core=wrapper.core, estimated=wrapper.top, title=board.title, part=board.part,
         device=board.name,
         masters=[m.bundle for m in wrapper.masters], bundles=[m.bundle for m in wrapper.masters],
         widths=wrapper.masters, arguments=arguments, xo=card, range=1 << wrapper.address_bits,
@@ -151,9 +153,9 @@ def _around_wrapper(mod: RTLModule, board: Board) -> dict[str, str]:
         core_clock="ap_clk", period=f"{1000 / mhz:.3f}", xrt=board.xrt_platform,
         processing_system="" if card else devices.PROCESSING_SYSTEMS[board.platform].name,
     )  # fmt: skip
-    files = {f"{wrapper.top}.sv": mod.verilog}
+    files = {f"{wrapper.top}.sv": mod.verilog, f"{kernel}.v": shim(wrapper, kernel)}
     files |= {name: render(name) for name in ("package.tcl", "estimate.tcl")}
-    image = f"{wrapper.top}.{'xclbin' if card else 'bit'}"
+    image = f"{kernel}.{'xclbin' if card else 'bit'}"
     files |= {
         "design.json": described(mod, wrapper, image),
         "driver.py": (_HOSTS / "driver.py").read_text(),

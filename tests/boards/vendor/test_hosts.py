@@ -156,7 +156,7 @@ def serve(folder: Path, board: Any) -> None:
     thread = threading.Thread(target=device, daemon=True)
     thread.start()
     done = subprocess.run(
-        ["./host", "gathered_axi.xclbin"], cwd=folder, capture_output=True, text=True, timeout=60
+        ["./host", "gathered_ip.xclbin"], cwd=folder, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
     thread.join(10)
