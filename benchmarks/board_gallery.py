@@ -39,8 +39,8 @@ def designs() -> dict[str, Callable[[], Any]]:
     return found
 
 
-def tried(make: Callable[[], Any], board: str, folder: str) -> dict[str, Any]:
-    """What came of one design on one board."""
+def tried(make: Callable[[], Any], board: str, folder: str) -> dict[str, Any] | None:
+    """What came of one design on one board; None where a tool had no time to end, which is no reason."""
     start = time.perf_counter()
     try:
         mod = make().build(target="verilog", board=board)
@@ -48,6 +48,8 @@ def tried(make: Callable[[], Any], board: str, folder: str) -> dict[str, Any]:
             f"{folder}/x.bit", clock_mhz=board_of(board).oscillator_mhz, timeout=LIMIT_S
         )
     except AlloError as error:
+        if "time limit" in error.message:
+            return None
         found: dict[str, Any] = {"error": type(error).__name__, "reason": error.message}
     else:
         used = {kind: count for kind, (count, _) in made.cells.items()}
@@ -76,6 +78,9 @@ def main() -> int:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 found = tried(known[name], board, folder)
+            if found is None:
+                print(f"{name:16}{board:15}not ended in {LIMIT_S:g} s", flush=True)
+                continue
             kept[f"{name} {board}"] = found
             options.json.write_text(json.dumps(kept, indent=1) + "\n")
             print(f"{name:16}{board:15}{found.get('reason') or found['fmax_mhz']}", flush=True)

@@ -59,6 +59,8 @@ def register(app: typer.Typer) -> None:
             progress=lambda step: typer.echo(step, err=True),
         )
         typer.echo(made.table(), nl=False)
+        for note in known.board(board).notes:
+            typer.echo(f"  {note}")
 
     @app.command()
     def program(
