@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Hashable
@@ -13,9 +14,11 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend.rtl.graph.nodes import Edge, Node
 from allo.backend.rtl.plan import bodies
 from allo.backend.rtl.plan.interval import CLOSE, least_interval
 from allo.backend.rtl.plan.modulo import Attempt, Scheduler
+from allo.backend.rtl.plan.placing.carried import Carried
 from allo.backend.rtl.plan.placing.forward import Forward
 from allo.ir.types import bfloat16, float16, float32, float64, uint8
 
@@ -165,3 +168,27 @@ def test_an_interval_of_thousands_of_cycles_is_scheduled(monkeypatch: pytest.Mon
     module(a, ours)
     s.build()(a, theirs)
     np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_asks_most_of_each_node(seed: int):
+    rng = random.Random(seed)
+    nodes = [Node(100 + k, "op", 1) for k in range(6)]
+    edges = [
+        Edge(rng.choice(nodes), rng.choice(nodes), rng.randint(0, 9), rng.randint(1, 2))
+        for _ in range(rng.randint(0, 12))
+    ]
+    times = [rng.randint(0, 9) for _ in nodes]
+    wanted: dict[int, tuple[int, Edge]] = {}
+    last = None
+    for edge in edges:
+        target, need = edge.target.number - 100, times[edge.source.number - 100] + edge.latency
+        need -= 3 * edge.distance
+        if need > times[target]:
+            last = edge
+            if target not in wanted or need > wanted[target][0]:
+                wanted[target] = need, edge
+    positions = {node.number: k for k, node in enumerate(nodes)}
+    raised, asked = Carried(edges, positions, 3).broken(times)
+    assert raised is last
+    assert asked == [(target, *wanted[target]) for target in sorted(wanted)]

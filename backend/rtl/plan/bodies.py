@@ -32,6 +32,8 @@ from .turns.rotation import rotate
 
 NEVER = 1 << 60
 """Cycles of what cannot be scheduled."""
+MOST_PLANNED_TWICE = 1_500
+"""Nodes of a body that is planned again behind its loads though no port holds its interval."""
 
 
 @dataclass(slots=True)
@@ -375,7 +377,10 @@ def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
         return region
     body, asked = region.body, region.asked
     waits = any(node.stream is not None for node in body.nodes)
-    if waits or not body.overlaps or port_bound(body)[0] <= asked:
+    least = port_bound(body)[0]
+    if waits or not body.overlaps or least <= asked:
+        return region
+    if len(body.nodes) > MOST_PLANNED_TWICE and least < body.ii:
         return region
     uses = Counter(use for node in body.nodes for use in resources_of(node))
     busy = {use for use, slots in ports_of(body).items() if uses[use] > asked * slots}

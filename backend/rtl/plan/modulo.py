@@ -142,15 +142,14 @@ class Scheduler:
             self.refused = self.refused or room.refused
             if blocked is not None:
                 return Attempt(False, resource=blocked)
-            raised = None
-            for target, need, edge in carried.broken(forward.times) if carried else ():
+            raised, asked = carried.broken(forward.times) if carried else (None, [])
+            if raised is None or ii is None:
+                return Attempt(True)
+            for target, need, edge in asked:
                 if need > floors[target]:
                     total += need - floors[target]
                     floors[target] = need
                     forward.causes[target] = edge
-                raised = edge
-            if raised is None or ii is None:
-                return Attempt(True)
             growth.note(raised, total)
             if number_of_round >= PATIENCE:
                 found = self._recurrence(raised)

@@ -47,8 +47,8 @@ def behind_loads(
         moved = Hoisted.of(leaf, front, busy)
         if moved is None:
             continue
-        tried = True
         if bound(leaf.body) < least:
+            tried = True
             region = planned(leaf, front)
             cycles = runs_of(levels[:outer]) * (front.depth + run_cycles(leaf))
             if leaf.levels == levels[outer:] and cycles < fewest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -25,9 +25,21 @@ class Carried:
     def __len__(self) -> int:
         return len(self._edges)
 
-    def broken(self, times: Sequence[int]) -> Iterator[tuple[int, int, Edge]]:
-        """Of each order that does not hold the position of its target, when that has to start, and itself."""
+    def broken(self, times: Sequence[int]) -> tuple[Edge | None, list[tuple[int, int, Edge]]]:
+        """The last order that does not hold, and what asks most of each target that starts too early.
+
+        That is the position of the target, when it has to start, and the order, the first of equals.
+        """
         found = np.array(times, dtype=np.int64)
         need = found[self._sources] + self._slack
-        for k in np.flatnonzero(need > found[self._targets]):
-            yield int(self._targets[k]), int(need[k]), self._edges[int(k)]
+        late = np.flatnonzero(need > found[self._targets])
+        if not len(late):
+            return None, []
+        targets, needs = self._targets[late], need[late]
+        order = np.lexsort((late, -needs, targets))
+        first = np.append(True, np.diff(targets[order]) > 0)
+        asked = [
+            (int(self._targets[k]), int(need[k]), self._edges[k])
+            for k in late[order[first]].tolist()
+        ]
+        return self._edges[int(late[-1])], asked
