@@ -220,17 +220,22 @@ module allo_memory_writes #(
   reg [1:0] state;
   reg [ADDRESS-1:0] place;
   reg [PART_BITS-1:0] part;
+  // The word that is written, and the one behind it: what the master sees comes from registers.
+  reg full, spare_full, last, spare_last, ended;
+  reg [BUS-1:0] word, spare;
+  reg [BUS/8-1:0] strobes, spare_strobes;
 
   wire last_part = part == PARTS - 1;
   wire masked = strobe == 0;
-  wire offered = WVALID && state == WRITING;
-  wire stored = offered && (ready || masked);
+  wire stored = full && (ready || masked);
+  wire over = stored && last_part;
+  wire moved = spare_full && (!full || over);
   assign AWREADY = state == IDLE;
-  assign valid = offered && !masked;
+  assign WREADY = state == WRITING && !spare_full && !ended;
+  assign valid = full && !masked;
   assign address = place;
-  assign data = WDATA[part*WIDTH +: WIDTH];
-  assign strobe = WSTRB[part*(WIDTH/8) +: WIDTH/8];
-  assign WREADY = stored && last_part;
+  assign data = word[part*WIDTH +: WIDTH];
+  assign strobe = strobes[part*(WIDTH/8) +: WIDTH/8];
   assign BVALID = state == ANSWER;
   assign BRESP = 2'd0;
 
@@ -239,16 +244,38 @@ module allo_memory_writes #(
       place <= place + 1'b1;
       part <= last_part ? 0 : part + 1'b1;
     end
+    if (WVALID && WREADY) begin
+      spare <= WDATA;
+      spare_strobes <= WSTRB;
+      spare_last <= WLAST;
+      ended <= WLAST;
+      spare_full <= 1'b1;
+    end else if (moved) begin
+      spare_full <= 1'b0;
+    end
+    if (moved) begin
+      word <= spare;
+      strobes <= spare_strobes;
+      last <= spare_last;
+      full <= 1'b1;
+    end else if (over) begin
+      full <= 1'b0;
+    end
     case (state)
       IDLE: begin
         part <= 0;
+        ended <= 1'b0;
         place <= (AWADDR >> BUS_BITS) * PARTS;
         if (AWVALID) state <= WRITING;
       end
-      WRITING: if (WREADY && WLAST) state <= ANSWER;
+      WRITING: if (over && last) state <= ANSWER;
       default: if (BREADY) state <= IDLE;
     endcase
-    if (reset) state <= IDLE;
+    if (reset) begin
+      state <= IDLE;
+      full <= 1'b0;
+      spare_full <= 1'b0;
+    end
   end
 endmodule
 
