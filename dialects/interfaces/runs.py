@@ -51,6 +51,13 @@ class Runs:
         each = -(-self.length // line) if aligned else (self.length + line - 2) // line + 1
         return self.count * each
 
+    def lies_in(self, count: int) -> bool:
+        """Whether every run is within an array of so many elements."""
+        reach = [stride * (extent - 1) for extent, stride in self.dims]
+        low = self.base + sum(min(0, each) for each in reach)
+        high = self.base + sum(max(0, each) for each in reach) + self.length
+        return low >= 0 and high <= count
+
     @property
     def is_once(self) -> bool:
         """Whether it is plain that no element comes twice."""
@@ -171,6 +178,8 @@ def walks_of(trace: Trace, shape: Sequence[int]) -> Walks:
     reader = _Reader(shape, trace.slots)
     parts = reader.chain(list(trace.tree))
     found = {part.writes: _runs(part) for part in parts}
+    if not all(runs.lies_in(prod(shape)) for runs in found.values()):
+        _fail("a subscript leaves it")
     if len(parts) == 2:
         load, store = parts
         common = {slot for slot, _ in load.loops} & {slot for slot, _ in store.loops}

@@ -124,10 +124,13 @@ class _Argument:
 
     def prepare(self) -> Transfer:
         """Unroll what is around accesses as far as hardware does; what passes then."""
+        if isinstance(self._kind.element_type, ir.IndexType):
+            raise IrregularError("its elements are of type index")
         for function, value in self._holders:
             self._check_users(function, value)
             self._unroll(function, value)
-        merge_loads(self._functions, self._top, self._position)
+        if not any(op.name in _STORES for f, v in self._holders for op in _users(f, v)):
+            merge_loads(self._functions, self._top, self._position)
         shape = tuple(self._kind.shape)
         operations = [op.operation for op in entry_of(self._top).operations]
         trace = Trace(self._functions, operations, {self._value: 0})

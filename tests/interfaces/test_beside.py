@@ -15,7 +15,7 @@ from allo.backend.rtl.interfaces.beside.choose import TransferChooser
 from allo.backend.sim import MemoryChannel, external_memory
 from allo.dialects.core.parse import parse_module
 from allo.errors import AlloError, InterfaceError
-from allo.ir.types import Fixed, Int, int16, int32
+from allo.ir.types import Fixed, Int, index, int16, int32
 
 from .kernels import agree, build, values
 from .planted import plant
@@ -190,6 +190,31 @@ def test_a_store_that_comes_before_its_load_is_no_transfer() -> None:
     module = build(s, "m_axi")
     assert beside(module) == {"B": "w", "C": "r"}
     agree(s, module, drawn(int32, (64,), (64,), (64,)), (1,))
+
+
+def sevens(A: int32[8]):
+    for i in range(8):
+        A[i] = 7
+
+
+def between(I: index[8], B: int32[8], A: int32[8], C: int32[2]):
+    for i, l in allo.grid(4, 2):
+        B[2 * i + l] = I[2 * i + l]
+    C[0] = A[0]
+    sevens(A)
+    C[1] = A[0]
+
+
+def test_loads_around_a_call_that_stores_stay_two() -> None:
+    s = allo.customize(between)
+    s.pipeline("i")
+    module = build(s, "m_axi")
+    assert beside(module).keys() == {"B", "C"}
+
+    def draw(rng):
+        return [np.arange(8), *(values(rng, int32, (n,)) for n in (8, 8, 2))]
+
+    agree(s, module, draw, (1, 2))
 
 
 def test_an_array_larger_than_all_ram_passes_whatever_it_costs() -> None:
