@@ -76,7 +76,7 @@ def test_the_model_sees_a_broken_rule(
 ) -> None:
     module, old, new, names, _ = FAULTS[name]
     plant(monkeypatch, module, old, new, *names)
-    narrow = {"kind": "m_axi", "width": 32, "outstanding": 2}
+    narrow = {"kind": "m_axi", "width": 32, "outstanding": 2, "copy": True}
     plan = planned(doubled(int16, EXTENT), {"A": narrow, "B": narrow}, _pair, 3)
     wrong = plan.simulate(tmp_path)[0]
     assert re.search(SEEN[name], wrong), wrong
