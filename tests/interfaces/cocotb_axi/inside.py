@@ -39,7 +39,7 @@ class Memory(SparseMemory):
 
     def __init__(self) -> None:
         super().__init__(1 << 64)
-        self.refused = range(0)
+        self.refused, self.has_refused = range(0), False
 
     async def read(self, address: int, length: int) -> bytes:
         self._check(address, length)
@@ -51,6 +51,7 @@ class Memory(SparseMemory):
 
     def _check(self, address: int, length: int) -> None:
         if address < self.refused.stop and address + length > self.refused.start:
+            self.has_refused = True
             raise ValueError("refused")
 
     def put(self, address: int, data: bytes) -> None:
@@ -108,7 +109,7 @@ class Bench:
         self.memory.segs.clear()
         for block in run["blocks"]:
             self.memory.put(block["address"], bytes.fromhex(block["data"]))
-        self.memory.refused = range(*run["refused"])
+        self.memory.refused, self.memory.has_refused = range(*run["refused"]), False
         for name, data in run["sent"].items():
             self.streams[name].send_nowait(bytes.fromhex(data))
         answers = await (self._by_registers(run, rng) if self.lite else self._by_ports(run))
@@ -120,7 +121,8 @@ class Bench:
                 if not stream.empty():
                     raise ValueError(f"{name} has more than one frame in a run")
         memory = [self.memory.get(b["address"], len(b["data"]) // 2).hex() for b in run["blocks"]]
-        return {"memory": memory, "taken": taken, "registers": answers}
+        refused = self.memory.has_refused
+        return {"memory": memory, "taken": taken, "registers": answers, "refused": refused}
 
     # --- control registers ----------------------------------------------------------------
 
