@@ -32,6 +32,7 @@ RECORD = DeviceRecord(
         register_ns=0.35, gate_ns=0.22, mux_ns=0.23, fanout_ns=0.04, level_ns=0.40,
         fanin=6, carry_ns=0.55, carry_bit_ns=0.012, dsp_ns=2.4, dsp_shape=(26, 17), source_ns=1.0,
         luts_for_dsp=64, glue_ns=0.35, glue_bit_ns=0.02, memory_out_ns=1.2, memory_in_ns=0.5,
+        absorbs=True,
         smaller_sums=frozenset(
             {("f32", 100.0), ("f32", 200.0), ("f32", 250.0), ("f32", 300.0), ("bf16", 200.0)}
         ),

@@ -15,7 +15,7 @@ from allo.dialects.diagnostics import CapacityError, SourcePlace
 
 from .compiled import CompiledModule
 from .graph.mapping.packing import PRODUCT, factors_of
-from .graph.mapping.units import Wanted, blocks_of, movable_nodes
+from .graph.mapping.units import Wanted, blocks_of, movable_nodes, plain_name
 from .graph.nodes import Node
 from .netlist.modules import Netlist
 from .operators.library import OperatorLibrary
@@ -147,7 +147,7 @@ class _Search:
             number = move.count if move.whole else times * move.each
             excess -= move.saves * times
             known = self._wanted.get(move.module, Wanted())
-            fabric = known.fabric + Counter({move.operator.name: number})
+            fabric = known.fabric + Counter({plain_name(move.operator): number})
             self._wanted[move.module] = Wanted(known.saved, self._least, fabric)
         return bool(moves)
 

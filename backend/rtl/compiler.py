@@ -20,7 +20,7 @@ from .emit.network.region import RegionCompiler
 from .functions import callees as callees_of
 from .functions import count_cycles, cycles_at, estimate, partitioned, settle
 from .graph.addresses.stepping import step_addresses
-from .graph.mapping.units import Wanted, map_units
+from .graph.mapping.units import Wanted, map_units, quicker
 from .graph.mapping.write_ports import keep_to_write_ports
 from .graph.prune import regions_of
 from .graph.regions import Call
@@ -61,7 +61,9 @@ class Compiler:
         self.library = OperatorLibrary(device, clock_mhz, subnormals)
         check_clock(self.library.record, clock_mhz)
         self._ask = partial(ask_for_memories, device=device, has_ultra=has_ultra(device))
-        self.timing = TimingModel.of(self.library.device, clock_mhz)
+        self.timing = TimingModel.of(
+            self.library.device, clock_mhz, partial(quicker, library=self.library)
+        )
         self.locations = Locations()
         self.modules: dict[str, CompiledModule] = {}
         self.units: dict[str, Operator] = {}

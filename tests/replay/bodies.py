@@ -252,7 +252,11 @@ class AsScheduled:
                     assert step.place is not None
                     spot = spot_of(step.place, values)
                     values[step.number] = memory[spot] if spot is not None else 0
-                    if spot is not None and step.number not in self._read and step.bypass:
+                    if step.at_once:
+                        for store in stores:
+                            if store.spot == spot and store.number in step.bypass:
+                                values[step.number] = store.value
+                    elif spot is not None and step.number not in self._read and step.bypass:
                         loads.append(_Load(step, values, spot, step.bypass))
                     elif spot is not None and step.late:
                         loads.append(_Load(step, values, spot, step.bypass))

@@ -60,7 +60,7 @@ class Step:
     Attributes:
         inputs: numbers of the nodes that ``run`` reads; of the others the data, then what follows it.
         predicate: number of the condition, 0 for always.
-        bypass, late_bypass: numbers of the stores that a load looks for.
+        bypass, late_bypass: numbers of the stores that a load looks for; ``at_once``: before it is read.
     """
 
     kind: str
@@ -75,6 +75,7 @@ class Step:
     bypass: frozenset[int] = frozenset()
     late_bypass: frozenset[int] = frozenset()
     late: bool = False
+    at_once: bool = False
     label: str = ""
 
 
@@ -106,6 +107,7 @@ def step_of(node: Node, units: Units) -> Step:
     data = (access.data.number,) if node.kind == "store" and access.data is not None else ()
     step = Step(node.kind, node.number, None, data, node.width, Place.of(access), predicate)
     step.late, step.label = access.late and node.latency > 1, label
+    step.at_once = not access.array.read_latency
     step.bypass = frozenset(store.number for store in access.bypass)
     step.late_bypass = frozenset(store.number for store in access.late_bypass)
     return step

@@ -18,7 +18,7 @@ def sweeps(rounds: int, size: int) -> Any:
     def kernel(A: float32[size], B: float32[size]):
         for t in range(rounds):
             for i in range(size):
-                A[i] = A[i] * 0.5 + B[size - 1 - i]
+                A[i] = A[i] / B[size - 1 - i]
 
     return kernel
 
@@ -32,7 +32,7 @@ def test_a_round_waits_for_the_one_before_no_longer_than_it_must(rounds, size, f
     A, B = (rng.standard_normal(size).astype(np.float32) for _ in range(2))
     want = A.copy()
     for _ in range(rounds):
-        want = want * np.float32(0.5) + B[::-1]
+        want = want / B[::-1]
     s = allo.customize(kernel)
     s.pipeline("i", rewind=True)
     cycles, report = everywhere(s, [A, B], [want, B])
@@ -41,10 +41,9 @@ def test_a_round_waits_for_the_one_before_no_longer_than_it_must(rounds, size, f
     plain.pipeline("i")
     before, _ = everywhere(plain, [A, B], [want, B])
     assert cycles <= before
-    if (rounds, size) == (2, 5):
-        assert cycles < before, "one gap between two rounds is shorter than a drain"
     if (rounds, size) == (20, 8):
         # 160 iterations, 19 gaps, and a drain.
+        assert cycles < before, "a gap between two rounds is shorter than a drain"
         figures.hold("rtl.rewind.rounds.cycles", cycles)
         figures.hold("rtl.rewind.drains.cycles", before)
 

@@ -140,3 +140,19 @@ def test_a_complement_is_free_and_not_the_same():
     net.finish(mux(a.bit(1), ~a.bit(0), a.bit(0)))
     (bit,) = mapper.output(net, [mapper.tables.leaves(0.0, 2)])
     assert bit.time == pytest.approx(family("ecp5").operators.level_ns, abs=0.2)
+
+
+@pytest.mark.parametrize(("name", "levels"), [("xcup", 0), ("ecp5", 1)])
+def test_a_carry_chain_takes_in_the_logic_of_one_operand(name, levels):
+    device = family(name).operators
+
+    def late(operands: Callable[[Signal, Signal], tuple[Signal, Signal]]) -> float:
+        net, mapper = Netlist(), Mapper(device)
+        first, second = operands(net.input("a", 8), net.input("b", 8))
+        net.finish(first + second)
+        return latest(mapper.output(net, [mapper.tables.leaves(0.0, 8) for _ in range(2)]))
+
+    plain = late(lambda a, b: (a, b))
+    assert late(lambda a, b: (a, a & b)) == pytest.approx(plain + levels * device.level_ns)
+    # What is carried where both are equal comes past that table, as the left operand.
+    assert late(lambda a, b: (a & b, a)) == pytest.approx(plain + device.level_ns)

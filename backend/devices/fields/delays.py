@@ -37,6 +37,7 @@ class OperatorDelays(Facts):
             the FIFO is far from it; a register parts this way at clocks at which it does not fit.
         small_memory: bits up to which a memory is made of lookup tables: its words are read before
             the register behind it, not after. 0 where this makes no difference.
+        absorbs: whether the table in front of a place of a carry chain takes in logic of its operands.
         margin: part of the clock period that estimated delays may fill.
         smaller_sums: float formats and clocks in MHz at which Yosys was seen to take fewer tables for the
             small drawing of a sum. At others it may take more: 388 for 377 of float32 on UltraScale+ at
@@ -67,6 +68,7 @@ class OperatorDelays(Facts):
     small_memory: int = 0
     joined_fanin: int = 0
     joined_ns: float = 0.0
+    absorbs: bool = False
     margin: float = 0.92
     smaller_sums: frozenset[tuple[str, float]] = frozenset()
 

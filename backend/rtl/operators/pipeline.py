@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from allo.backend.devices import OperatorDelays
 
 from .netlist import Netlist
+from .tables.bits import Word
+from .tables.words import Mapper, latest
 from .timing import live_nodes, node_delay
 
 
@@ -40,28 +42,43 @@ def pipeline(
     clock_mhz: float,
     least: int = 1,
     first_ns: float | None = None,
+    *,
+    tables: bool = False,
 ) -> Pipeline:
     """Stages for ``net`` at a clock, ``least`` or more, with as few stages and registers as found.
 
-    ``first_ns``: the most that the first stage may take, the clock's period as a rule.
+    ``first_ns``: the most that the first stage may take, the clock's period as a rule. ``tables``: whether
+    logic is timed as the lookup tables that it becomes, not by its operations.
     """
-    builder = _Stager(net, device, device.budget_ns(clock_mhz), first_ns)
+    builder = _Stager(net, device, device.budget_ns(clock_mhz), first_ns, tables=tables)
     builder.place_early()
     builder.stage[net.output] = max(builder.stage[net.output], least - 1)
     builder.move_late()
     return builder.result()
 
 
-def stages(net: Netlist, device: OperatorDelays, clock_mhz: float) -> int:
+def stages(net: Netlist, device: OperatorDelays, clock_mhz: float, *, tables: bool = False) -> int:
     """The fewest stages for ``net`` at a clock."""
-    builder = _Stager(net, device, device.budget_ns(clock_mhz))
+    builder = _Stager(net, device, device.budget_ns(clock_mhz), tables=tables)
     builder.place_early()
     return builder.stage[net.output] + 1
 
 
 class _Stager:
+    """Gives stages to the nodes of one netlist.
+
+    Nodes move by what each adds to the time of its operands, for that is quick; where the tables of what
+    comes out would be too slow, they go back.
+    """
+
     def __init__(
-        self, net: Netlist, device: OperatorDelays, budget: float, first_ns: float | None = None
+        self,
+        net: Netlist,
+        device: OperatorDelays,
+        budget: float,
+        first_ns: float | None = None,
+        *,
+        tables: bool = False,
     ) -> None:
         self.net = net
         self.budget = budget
@@ -69,38 +86,89 @@ class _Stager:
         first = budget if first_ns is None else min(budget, self.source_ns + first_ns)
         self.first_budget = first
         self.live = live_nodes(net)
-        self.delay = {i: node_delay(net, net.nodes[i], device) for i in self.live}
+        self.constant = {i for i in self.live if net.nodes[i].op == "const"}
+        self.alone = {i: node_delay(net, net.nodes[i], device) for i in self.live}
+        self.added: dict[int, float] = {}
         self.users: dict[int, list[int]] = {i: [] for i in self.live}
         for index in self.live:
             for arg in set(net.nodes[index].args):
                 self.users[arg].append(index)
         self.stage: dict[int, int] = {}
-        self.constant = {i for i in self.live if net.nodes[i].op == "const"}
+        self._packs, self._mapper = tables, Mapper(device)
+        self._words: dict[int, Word] = {}
+        self._held: dict[int, Word] = {}
 
     def place_early(self) -> None:
-        arrival: dict[int, float] = {}
+        """The first stages in which the tables of each node fit."""
         for index in self.live:
-            args = [i for i in self.net.nodes[index].args if i not in self.constant]
-            if not args:
-                self.stage[index] = 0
-                is_input = self.net.nodes[index].op == "input"
-                arrival[index] = self.source_ns if is_input else 0.0
-                continue
-            stage = max(self.stage[i] for i in args)
-            start = max((arrival[i] for i in args if self.stage[i] == stage), default=0.0)
-            if start + self.delay[index] > self._budget(stage) and start > 0.0:
-                stage, start = stage + 1, 0.0
-            self.stage[index] = stage
-            arrival[index] = start + self.delay[index]
+            stage = max((self.stage[i] for i in self._read(index)), default=0)
+            if self._late(index, stage) and self._start(index, stage) > 0.0:
+                stage += 1
+            self._place(index, stage)
+            start = self._start(index, stage)
+            self.added[index] = max(0.0, latest(self._words[index]) - start)
 
     def move_late(self) -> None:
+        """Move nodes to later stages, as far as the tables fit in these, too."""
         for _ in range(4):
+            before = dict(self.stage)
             moved = False
             for index in reversed(self.live):
                 if index != self.net.output and self.net.nodes[index].op not in ("input", "const"):
                     moved |= self._try_later(index)
             if not moved:
                 return
+            if not self._fits_tables():
+                self.stage = before
+                self._fits_tables()
+                return
+
+    def _fits_tables(self) -> bool:
+        """Time all tables anew; whether no stage is too slow that was not before."""
+        fits = True
+        for index in self.live:
+            stage = self.stage[index]
+            late = self._late(index, stage)
+            fits = fits and not (late and self._start(index, stage) > 0.0)
+        return fits
+
+    def _place(self, index: int, stage: int) -> None:
+        self.stage[index] = stage
+        self._words[index] = self._word(index, stage)
+
+    def _late(self, index: int, stage: int) -> bool:
+        """Whether the tables of a node are too slow in a stage."""
+        word = self._words[index] = self._word(index, stage)
+        return latest(word) > self._budget(stage) + 1e-9
+
+    def _read(self, index: int) -> list[int]:
+        return [i for i in self.net.nodes[index].args if i not in self.constant]
+
+    def _start(self, index: int, stage: int) -> float:
+        """When the last operand comes that the same stage makes."""
+        inside = (i for i in self._read(index) if self.stage[i] == stage)
+        return max((latest(self._words[i]) for i in inside), default=0.0)
+
+    def _word(self, index: int, stage: int) -> Word:
+        node, tables = self.net.nodes[index], self._mapper.tables
+        if node.op == "input":
+            if index not in self._held:
+                self._held[index] = tables.leaves(self.source_ns, node.width)
+            return self._held[index]
+        if not self._packs:
+            return tables.leaves(self._start(index, stage) + self.alone[index], 1)
+        operands = [self._operand(i, stage) for i in node.args]
+        return self._mapper.word(self.net, node, operands)
+
+    def _operand(self, index: int, stage: int) -> Word:
+        """The bits of an operand, those of a register where an earlier stage made it."""
+        if index in self.constant or self.stage[index] == stage:
+            return self._words[index]
+        key = ~index
+        if key not in self._held:
+            width = self.net.nodes[index].width
+            self._held[key] = self._mapper.tables.leaves(0.0, width)
+        return self._held[key]
 
     def _try_later(self, index: int) -> bool:
         users = self.users[index]
@@ -155,8 +223,13 @@ class _Stager:
         for arg in self.net.nodes[index].args:
             if arg not in self.constant and self.stage[arg] == stage:
                 start = max(start, self._before(arg, known))
-        known[index] = start + self.delay[index]
+        known[index] = start + self._delay(index)
         return known[index]
+
+    def _delay(self, index: int) -> float:
+        """What a node adds behind the operands of its stage; all of its own where there are none."""
+        chained = any(self.stage[i] == self.stage[index] for i in self._read(index))
+        return self.added[index] if chained else self.alone[index]
 
     def _after(self, index: int, known: dict[int, float]) -> float:
         """Longest path inside the stage behind ``index``."""
@@ -166,7 +239,7 @@ class _Stager:
         longest = 0.0
         for user in self.users[index]:
             if self.stage[user] == stage:
-                longest = max(longest, self.delay[user] + self._after(user, known))
+                longest = max(longest, self._delay(user) + self._after(user, known))
         known[index] = longest
         return longest
 
@@ -174,9 +247,8 @@ class _Stager:
         latency = self.stage[self.net.output] + 1
         bits = sum(self._registers(i) * self.net.nodes[i].width for i in self.live)
         bits -= sum(self._registers(i) * self.net.nodes[i].width for i in self.constant)
-        known: dict[int, float] = {}
-        stage_0 = [i for i in self.live if self.stage[i] == 0 and i not in self.constant]
-        first = max((self._before(i, known) - self.source_ns for i in stage_0), default=0.0)
-        slowest = max((self._before(i, known) for i in self.live if self.stage[i]), default=0.0)
+        logic = [i for i in self.live if i not in self.constant]
+        first = max(latest(self._words[i]) for i in logic if self.stage[i] == 0) - self.source_ns
+        slowest = max((latest(self._words[i]) for i in logic if self.stage[i]), default=0.0)
         bits += self.net.nodes[self.net.output].width
         return Pipeline(self.stage, latency, bits, max(0.0, first), max(first, slowest))

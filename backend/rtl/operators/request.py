@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
@@ -16,6 +17,7 @@ from .modules import inline_operations, pipelined_module
 from .netlist import Netlist, Signal
 from .pipeline import Pipeline, pipeline, stages
 from .spec import Operator, Resources
+from .tables.words import Mapper, latest
 from .timing import critical_path, live_nodes, total_resources
 
 SYNTHESIS = 0.82
@@ -107,6 +109,7 @@ class Drawing:
         quick: the same function with fewer levels of logic. It takes the place of ``draw`` where that
             has more stages or needs its operands earlier, and is its pace elsewhere.
         spread: share its logic out among all stages that the pace gives it.
+        tables: time its logic as the lookup tables that it becomes.
     """
 
     name: str
@@ -116,6 +119,7 @@ class Drawing:
     pace: Callable[..., Signal] | None = None
     quick: Callable[..., Signal] | None = None
     spread: bool = False
+    tables: bool = False
 
 
 def bit_width(kind: str) -> int:
@@ -142,9 +146,13 @@ def combinational(request: Request, drawing: Drawing) -> Operator:
 
 
 def fitted(request: Request, drawing: Drawing) -> Operator:
-    """The drawing in place where it fits in a clock period, else as a pipelined unit."""
+    """The drawing in place where it fits in a clock period, else as a pipelined unit.
+
+    One for a loop that waits for it has the whole period.
+    """
     net = draw_netlist(drawing, request.widths)
-    if critical_path(net, request.device) <= request.budget_ns - request.device.source_ns:
+    source_ns = 0.0 if request.impl == "fast" else request.device.source_ns
+    if _path(request, drawing, net) <= request.budget_ns - source_ns:
         return _combinational(request, drawing, net)
     return _unit(request, drawing, net)
 
@@ -166,11 +174,19 @@ def drawn(draw: Callable[..., Signal], widths: tuple[int, ...]) -> Netlist:
     return net.finish(draw(*inputs))
 
 
+def _path(request: Request, drawing: Drawing, net: Netlist) -> float:
+    """Nanoseconds through a netlist without registers."""
+    if not drawing.tables:
+        return critical_path(net, request.device)
+    mapper = Mapper(request.device)
+    return latest(mapper.output(net, [mapper.tables.leaves(0.0, width) for _, width in net.inputs]))
+
+
 def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator:
     return Operator(
         name=drawing.name,
         latency=0,
-        delay_ns=(delay := round(critical_path(net, request.device), 3)),
+        delay_ns=(delay := round(_path(request, drawing, net), 3)),
         slowest_ns=delay,
         resources=total_resources(net, live_nodes(net)),
         shareable=bool(drawing.shareable),
@@ -186,7 +202,7 @@ def _staged(
 ) -> tuple[Netlist, Pipeline]:
     """``net`` or the quick drawing, and its stages."""
     if drawing.spread:
-        return net, _spread(request, net, least)
+        return net, _spread(request, net, least, tables=drawing.tables)
     if drawing.quick is None:
         return net, pipeline(net, request.device, request.clock_mhz, least)
     quick = drawn(drawing.quick, request.widths)
@@ -197,15 +213,18 @@ def _staged(
     return net, plan
 
 
-def _spread(request: Request, net: Netlist, least: int) -> Pipeline:
+def _spread(request: Request, net: Netlist, least: int, *, tables: bool) -> Pipeline:
     """The stages for the quickest clock, in steps of a twentieth, at which ``least`` are enough."""
-    plan = pipeline(net, request.device, request.clock_mhz, least)
-    for percent in range(105, 300, 5):
-        tighter = pipeline(net, request.device, request.clock_mhz * percent / 100, least)
-        if tighter.latency > max(least, plan.latency):
-            return plan
-        plan = tighter
-    return plan
+    plan = pipeline(net, request.device, request.clock_mhz, least, tables=tables)
+    most = max(least, plan.latency)
+
+    def slow(percent: int) -> bool:
+        clock_mhz = request.clock_mhz * percent / 100
+        return stages(net, request.device, clock_mhz, tables=tables) > most
+
+    faster = range(105, 165, 5) if tables else range(105, 300, 5)
+    percent = faster[0] + faster.step * (bisect_left(faster, True, key=slow) - 1)
+    return pipeline(net, request.device, request.clock_mhz * percent / 100, least, tables=tables)
 
 
 def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:

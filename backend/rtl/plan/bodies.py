@@ -17,13 +17,13 @@ from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, wit
 from .explain import resource_limit, short
 from .interval import least_interval
 from .limits import limit
-from .mapped import Mapped
+from .mapped import Mapped, quicken
 from .modulo import Scheduler, Times, resources_of, restore, times_of
 from .orders.dependence import Distances, add_edges
 from .orders.heard import unheard
 from .orders.hoist import behind_loads, runs_of
 from .orders.slant import UNBOUNDED
-from .port_bounds import port_bound, ports_of
+from .port_bounds import gates_help, joining_helps, port_bound, ports_of
 from .runs.rewind import can_rewind, draining, gap_between_runs, note_on
 from .share import gate_loads, join_streams
 from .stream_order import counts_on, first_unforeseen, waits_inside
@@ -232,9 +232,7 @@ class _Pipeline:
     def plan(self) -> Region:
         """Schedule the leaf; it may move levels into loops around it."""
         leaf = self.leaf
-        best, choices = self._best()
-        if best is not choices[-1]:
-            self._again(best)
+        best, choices = self._quickened(*self._taken())
         leaf.limit = best.limit
         _keep_bypasses(leaf.body)
         if self._rewinds(choices, best):
@@ -244,6 +242,28 @@ class _Pipeline:
         for level in reversed(outer):
             region = Loop(level, Seq([region]), band=leaf.band)
         return region
+
+    def _taken(self) -> tuple[_Choice, list[_Choice]]:
+        """The best choice, which the body is as, and all that were tried."""
+        best, choices = self._best()
+        if best is not choices[-1]:
+            self._again(best)
+        return best, choices
+
+    def _quickened(self, best: _Choice, choices: list[_Choice]) -> tuple[_Choice, list[_Choice]]:
+        """The choices with quick units on recurrences, where these make the interval shorter."""
+        body = self.leaf.body
+        if best.ii <= max(self.leaf.asked or 1, port_bound(body)[0]):
+            return best, choices
+        slower = quicken(body, self.timing)
+        found = self._taken() if slower else (best, choices)
+        if found[0].ii < best.ii:
+            return found
+        for node, operator in slower:
+            node.operator = operator
+        if slower:
+            self._again(best)
+        return best, choices
 
     def _best(self) -> tuple[_Choice, list[_Choice]]:
         """The best choice, and all that were tried; the body is as the last one leaves it."""
@@ -260,11 +280,11 @@ class _Pipeline:
             late = max(floor, best.ii - 1)
             choices += [choose(outer, bypass=2, most=late) for outer in outers]
             best = min(choices, key=lambda c: (c.cycles, c.bypass))
-        if best.ii > (leaf.asked or 1) and _gates_help(leaf.body, best.ii):
+        if best.ii > (leaf.asked or 1) and gates_help(leaf.body, best.ii):
             for bypass in (0, 1):
                 choices += [choose(outer, bypass=bypass, gated=True) for outer in outers]
             best = min(choices, key=lambda c: (c.cycles, c.gated, c.bypass))
-        if best.ii > (leaf.asked or 1) and _joining_helps(leaf.body, best.ii):
+        if best.ii > (leaf.asked or 1) and joining_helps(leaf.body, best.ii):
             most = best.ii - 1
             for bypass, gated in ((0, False), (1, False), (0, True), (1, True)):
                 choices += [
@@ -401,24 +421,9 @@ def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
 
 def _late_helps(body: Body, timing: TimingModel) -> bool:
     """Whether loads that stores are forwarded to can have a register behind the memory's output."""
-    found = [n for n in body.nodes if n.kind == "load" and n.access and n.access.forwarded]
+    loads = [n for n in body.nodes if n.kind == "load" and n.access and n.access.forwarded]
+    found = [n for n in loads if n.access is not None and n.access.array.read_latency]
     return bool(found) and all(timing.can_be_late(node) for node in found)
-
-
-def _gates_help(body: Body, ii: int) -> bool:
-    """Whether the ports allow a shorter interval where loads share them that exclude each other."""
-    helps = gate_loads(body, True) and port_bound(body)[0] < ii
-    gate_loads(body, False)
-    return helps
-
-
-def _joining_helps(body: Body, ii: int) -> bool:
-    """Whether ports allow a shorter interval where stream operations that exclude each other share them."""
-    gate_loads(body, True)
-    helps = join_streams(body, True) and port_bound(body)[0] < ii
-    join_streams(body, False)
-    gate_loads(body, False)
-    return helps
 
 
 def _keep_bypasses(body: Body) -> None:

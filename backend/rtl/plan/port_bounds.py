@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from ..graph.nodes import Body, Node
 from .modulo import resources_of
 from .placing.room import is_unit
-from .share import PORTS_PER_BANK, parties, shared_uses, without_twins
+from .share import PORTS_PER_BANK, gate_loads, join_streams, parties, shared_uses, without_twins
 
 _CAPACITY = {"port": PORTS_PER_BANK, "writes": 1, "stream": 1}
 
@@ -50,3 +50,19 @@ def port_bound(body: Body) -> tuple[int, Hashable | None, int]:
 def _capacity(use: Hashable) -> int:
     """Uses a cycle of the port or stream that ``use`` names."""
     return _CAPACITY[use[0]] if isinstance(use, tuple) else 1
+
+
+def gates_help(body: Body, ii: int) -> bool:
+    """Whether the ports allow a shorter interval where loads share them that exclude each other."""
+    helps = gate_loads(body, True) and port_bound(body)[0] < ii
+    gate_loads(body, False)
+    return helps
+
+
+def joining_helps(body: Body, ii: int) -> bool:
+    """Whether ports allow a shorter interval where stream operations that exclude each other share them."""
+    gate_loads(body, True)
+    helps = join_streams(body, True) and port_bound(body)[0] < ii
+    join_streams(body, False)
+    gate_loads(body, False)
+    return helps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log2
 
@@ -9,6 +10,7 @@ from allo.backend.devices import OperatorDelays
 
 from ..graph.nodes import Array, Node
 from ..operators.digits import signed_digits
+from ..operators.spec import Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +19,12 @@ class TimingModel:
 
     Attributes:
         budget: logic that fits between two registers.
+        quicker: the operator in fewer cycles, and more tables, that can take the place of a node's.
     """
 
     device: OperatorDelays
     budget: float
+    quicker: Callable[[Node], Operator | None] = lambda _: None
 
     @property
     def late_returns(self) -> bool:
@@ -28,9 +32,14 @@ class TimingModel:
         return self.device.return_ns > self.budget
 
     @classmethod
-    def of(cls, device: OperatorDelays, clock_mhz: float) -> TimingModel:
+    def of(
+        cls,
+        device: OperatorDelays,
+        clock_mhz: float,
+        quicker: Callable[[Node], Operator | None] = lambda _: None,
+    ) -> TimingModel:
         """The model of a family at a clock."""
-        return cls(device, device.budget_ns(clock_mhz))
+        return cls(device, device.budget_ns(clock_mhz), quicker)
 
     def entry(self, node: Node) -> float:
         """Logic from a node's operands to its result, or to its first register."""
@@ -41,7 +50,8 @@ class TimingModel:
             case "lin":
                 return self._linear(node)
             case "load" if node.access is not None and node.access.array.read_latency == 0:
-                return 0.0 if node.access.bank is not None else self._choice(node)
+                passed = self.device.glue_ns if node.access.forwarded else 0.0
+                return passed + (0.0 if node.access.bank is not None else self._choice(node))
             case "load" if node.access is not None and self._small(node.access.array):
                 return self._selection(node.access.array)
             case "check" | "exit":

@@ -89,13 +89,16 @@ class Memories:
         array = access.array
         if array.storage == "reg":
             values = {bank: self.register(array, bank) for bank in access.banks()}
-            self._c.name_raw(node, self._pick(node, body, values, node.time))
+            value = self._pick(node, body, values, node.time)
+            for store in access.bypass:
+                meets, data = self._meeting(node, store, body, node.time)
+                value = self._text.mux(meets, data, value, node.width) if meets else value
+            self._c.name_raw(node, value)
             return
         address = self._word(access, body, node.time)
         condition = self._c.valid(body, node.time)
         if access.gated and access.gate is not None:
-            gate = self._c.value(access.gate, body, node.time)
-            condition = self._text.all_of(condition, gate)
+            condition = self._text.all_of(condition, self._c.value(access.gate, body, node.time))
         values = {}
         for position, bank in enumerate(access.banks()):
             key = (array.number, bank, access.ports[bank])
@@ -159,11 +162,9 @@ class Memories:
         text, a, b = self._text, load.access, store.access
         assert a is not None and b is not None
         if a.banks() == b.banks() and a.bank_node is not None and b.bank_node is not None:
-            chosen = (
-                self._c.value(a.bank_node, body, time),
-                self._c.value(b.bank_node, body, store.time),
-            )
-            return text.compare("eq", *chosen, a.bank_node.width)
+            mine = self._c.value(a.bank_node, body, time)
+            other = self._c.value(b.bank_node, body, store.time)
+            return text.compare("eq", mine, other, a.bank_node.width)
         places = {bank: position for position, bank in enumerate(b.banks())}
         true = text.const(1, 1)
         meetings = [
@@ -183,8 +184,7 @@ class Memories:
         array, time = access.array, node.time
         condition = self._c.valid(body, time)
         if access.predicate is not None:
-            predicate = self._c.value(access.predicate, body, time)
-            condition = self._text.all_of(condition, predicate)
+            condition = self._text.all_of(condition, self._c.value(access.predicate, body, time))
         if self._c.watch.active and array.storage != "reg" and not _checks(body):
             # What has failed before a body without checks has failed before it in Python.
             condition = self._text.all_of(condition, self._text.invert(self._c.watch.seen))

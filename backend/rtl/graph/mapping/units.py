@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...operators.library import OperatorLibrary
+from ...operators.spec import Operator
 from ..nodes import Body, Node
 from ..prune import bodies_of, prune
 from ..regions import Function
@@ -14,6 +15,10 @@ from .packing import PRODUCT, pack_body
 
 MOVABLE = ("arith.addf", "arith.mulf", "arith.divf", PRODUCT)
 """Operations that can be made of multiplier blocks or of lookup tables."""
+
+_EXTREMA = ("arith.minimumf", "arith.maximumf", "arith.minnumf", "arith.maxnumf")
+QUICK = ("arith.addf", "arith.subf", "arith.mulf", "arith.cmpf", *_EXTREMA)
+"""Operations that have units in fewer cycles, for loops that wait for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,25 @@ def movable_nodes(function: Function, static: Body | None = None) -> Iterator[No
         for node in body.nodes:
             if node.op in MOVABLE and node.operator is not None:
                 yield node
+
+
+def quicker(node: Node, library: OperatorLibrary) -> Operator | None:
+    """The operator in fewer cycles that can take the place of a node's, of which nothing else is asked."""
+    operator = node.operator
+    if node.op not in QUICK or node.impl or operator is None:
+        return None
+    op, operand_types, result_type, given = operator.asked
+    attributes = {**dict(given), "impl": "fast"}
+    constants = tuple(o.data if o.kind == "const" else None for o in node.operands)
+    if op == "arith.mulf" and any(value is not None for value in constants):
+        attributes["constants"] = constants
+    found = library.find(op, operand_types, result_type, attributes)
+    return found if found.latency < operator.latency else None
+
+
+def plain_name(operator: Operator) -> str:
+    """The name of the operator that was in the place of one for a loop that waits."""
+    return operator.name.removesuffix("_fast")
 
 
 def blocks_of(node: Node, least: int) -> int:

@@ -10,6 +10,8 @@ from allo.backend.rtl.float import remainder
 from allo.backend.rtl.float.add import add, aligned, subtract
 from allo.backend.rtl.float.align import align_by_product
 from allo.backend.rtl.float.compare import PREDICATES, compare, extremum
+from allo.backend.rtl.float.constants.power import is_small_power, multiply_by_power
+from allo.backend.rtl.float.constants.reciprocal import constant_of
 from allo.backend.rtl.float.convert import convert, from_integer, to_integer
 from allo.backend.rtl.float.divide import divide
 from allo.backend.rtl.float.flushed.add import add_flushed, subtract_flushed
@@ -24,6 +26,7 @@ from allo.backend.rtl.float.native import (
     square_root_unit,
 )
 from allo.backend.rtl.float.pace import paced_multiply
+from allo.backend.rtl.float.paths import add_by_paths, subtract_by_paths
 from allo.backend.rtl.float.round import MODES, round_to_integral
 from allo.backend.rtl.float.square_root import square_root
 from allo.dialects.diagnostics import UnsupportedOpError
@@ -67,6 +70,10 @@ def _arithmetic(request: Request) -> Operator | None:
     kind = format_of(request, request.result_type)
     if kind is None:
         return None
+    if request.impl == "fast":
+        return (
+            _fast_product(request, kind) if request.op == "arith.mulf" else _fast_sum(request, kind)
+        )
     tiling = tiling_of(request)
     fabric = request.impl == "fabric" and request.op == "arith.mulf"
     blocks = request.impl == "dsp" and request.op != "arith.mulf"
@@ -112,6 +119,60 @@ def _arithmetic(request: Request) -> Operator | None:
     label = f"f{name}_{kind.label}{made}"
     spread = kind.flush and not multiplies
     return unit(request, Drawing(label, draw, native, pace=paced, quick=quick, spread=spread))
+
+
+def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
+    """A sum in as few cycles as can be, for loops that wait for it; its operands come a quarter later."""
+    device = request.device
+    later = replace(device, source_ns=1.25 * device.source_ns)
+    drawn, name = subtract_by_paths, "fsub"
+    if request.op == "arith.addf":
+        drawn, name = add_by_paths, "fadd"
+    drawing = Drawing(
+        f"{name}_{kind.label}_fast",
+        lambda a, b: drawn(a, b, kind),
+        binary_native(request.op, kind),
+        spread=True,
+        tables=True,
+    )
+    return unit(replace(request, device=later), drawing)
+
+
+def _fast_product(request: Request, kind: FloatFormat) -> Operator:
+    """A product in as few cycles as can be; by a small power of two in none, where that fits."""
+    for place in (0, 1):
+        scaled = _scaled(request, kind, place)
+        if scaled is not None:
+            return fitted(request, scaled)
+    drawn = multiply_flushed if kind.flush else multiply
+    tiling = tiling_of(request)
+
+    def product(a: Signal, b: Signal) -> Signal:
+        return tiled_product(Part(a, False), Part(b, False), 2 * kind.precision, tiling)
+
+    return unit(
+        request,
+        Drawing(
+            f"fmul_{kind.label}_fast",
+            lambda a, b: drawn(a, b, kind, product),
+            binary_native(request.op, kind),
+            spread=True,
+            tables=True,
+        ),
+    )
+
+
+def _scaled(request: Request, kind: FloatFormat, place: int) -> Drawing | None:
+    """The product by a constant operand that is a small power of two."""
+    bits = request.constant(place)
+    by = constant_of(bits, kind) if bits is not None else None
+    if bits is None or by is None or not is_small_power(by, kind):
+        return None
+    return Drawing(
+        f"fmul_{kind.label}_by0x{bits:0{-(-kind.width // 4)}x}",
+        lambda *operands: multiply_by_power(operands[1 - place], by, kind),
+        tables=True,
+    )
 
 
 def _divide(request: Request) -> Operator | None:

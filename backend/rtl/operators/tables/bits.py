@@ -44,6 +44,11 @@ class Bit:
         """The complement, which the tables that read it see to."""
         return Bit(self.time, self.mark, self.cuts)
 
+    def later(self, more: float) -> Bit:
+        """The bit as those see it who are many, so that wires to them are longer."""
+        cuts = tuple((time + more, leaves) for time, leaves in self.cuts)
+        return Bit(self.time + more, self.mark, cuts)
+
 
 ZERO, ONE = Bit(float("-inf"), 0), Bit(float("-inf"), 0)
 """The constant bits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log2
 
 from allo.backend.devices import OperatorDelays
 
@@ -92,6 +93,7 @@ class Mapper:
         (chosen,) = condition
         if is_known(chosen):
             return then if chosen is ONE else other
+        chosen = chosen.later(self.device.fanout_ns * max(0.0, log2(len(then) / 8)))
         return tuple(
             a if a is b else self.tables.function((chosen, a, b))
             for a, b in zip(then, other, strict=True)
@@ -112,9 +114,20 @@ class Mapper:
                 found.append(a if b is ZERO else b)
                 continue
             start = place if start < 0 else start
-            late = max(late, a.time, b.time)
+            late = max(late, self._onto_chain(a, b))
             found.append(self.tables.leaf(late + self._chain(place - start + 1)))
         return tuple(found)
+
+    def _onto_chain(self, left: Bit, right: Bit) -> float:
+        """When two bits are at a carry chain.
+
+        Where the table in front of each place of it has inputs to spare, it takes in the logic of the bits'
+        difference; the left one is beside it, too, as what is carried where both are equal.
+        """
+        if not self.device.absorbs:
+            return max(left.time, right.time)
+        either = self._either(left, right)
+        return max(left.time, either.time - self.device.level_ns if either.cuts else either.time)
 
     def _less(self, left: Word, right: Word) -> Bit:
         late = max(latest(left), latest(right))

@@ -79,7 +79,8 @@ class Orders:
         assert first.access is not None
         array = first.access.array
         after_store = first.kind == "store"
-        short = self._bypass and array.read_latency == 1 and after_store and second.kind == "load"
+        passes = array.read_latency == 1 or from_unit(first)
+        short = self._bypass and passes and after_store and second.kind == "load"
         latency = 1 if after_store and not short else 0
         if short and second.access is not None and second.access.late:
             latency = -1
@@ -154,3 +155,16 @@ class Orders:
                 later |= found if latency else after_by_a_cycle[target]
                 rest &= ~(later if is_store else later | ordered)
             next_ones[source], next_by_a_cycle[source] = ordered, later
+
+
+def from_unit(store: Node) -> bool:
+    """Whether a store writes a register with what a unit has at hand from the start of a cycle.
+
+    A load of the same cycle can take it past the register.
+    """
+    access = store.access
+    if access is None or access.array.storage != "reg" or access.bank is None:
+        return False
+    data = access.data
+    made = data.operator if data is not None else None
+    return made is not None and made.latency > 0 and access.predicate is None

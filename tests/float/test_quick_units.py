@@ -1,0 +1,138 @@
+"""Units for loops that wait for them: sums in two paths, products by powers of two, in fewer cycles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import allo
+from allo.backend.rtl.float.formats import FORMATS
+from allo.backend.rtl.operators import OperatorLibrary
+from allo.ir.types import float32, int32
+
+from . import soft
+from .flushing import expected
+from .harness import CompiledUnit, assert_same, run_operator
+from .vectors import from_host, operand_pairs, specials, to_host
+
+KEEP, FLUSH = (OperatorLibrary("xcup", 300.0, how) for how in ("keep", "flush"))
+BYTES = np.arange(256, dtype=np.uint64)
+PAIRS = [part.ravel() for part in np.meshgrid(BYTES, BYTES, indexing="ij")]
+
+
+def quick(library, op, name, **more):
+    return library.find(op, (name, name), name, {"impl": "fast", **more})
+
+
+def test_sums_of_all_pairs_of_small_formats():
+    kind = FORMATS["f8E4M3"]
+    found = CompiledUnit(quick(KEEP, "arith.addf", kind.name))(*PAIRS)
+    assert_same(found, [soft.add(a, b, kind) for a in range(256) for b in range(256)], *PAIRS)
+    kind = replace(FORMATS["f8E5M2"], flush=True)
+    found = CompiledUnit(quick(FLUSH, "arith.addf", kind.name))(*PAIRS)
+    assert_same(found, expected(soft.add, kind, *PAIRS), *PAIRS)
+
+
+def host_sums(name, op, model):
+    """Sums of the hardware and of the host."""
+    kind, unit = FORMATS[name], quick(KEEP, op, name)
+    assert unit.latency == 3 < KEEP.find(op, (name, name), name).latency
+    a, b = operand_pairs(kind, 30_000, np.random.default_rng(1))
+    with np.errstate(all="ignore"):
+        wanted = from_host(model(to_host(a, kind), to_host(b, kind)), kind)
+    assert_same(CompiledUnit(unit)(a, b), wanted, a, b)
+
+
+def test_sums_are_the_hosts_in_three_cycles():
+    host_sums("f16", "arith.subf", np.subtract)
+    host_sums("f32", "arith.addf", np.add)
+
+
+def test_sums_of_float64_are_the_hosts():
+    host_sums("f64", "arith.subf", np.subtract)
+
+
+def test_flushed_sums_are_those_of_the_definition():
+    kind = replace(FORMATS["f32"], flush=True)
+    a, b = operand_pairs(kind, 1500, np.random.default_rng(2))
+    unit = quick(FLUSH, "arith.subf", "f32")
+    assert unit.latency == 3
+    assert_same(CompiledUnit(unit)(a, b), expected(soft.subtract, kind, a, b), a, b)
+
+
+@pytest.mark.parametrize("places", [1, 2, 3])
+def test_products_by_powers_of_two_of_all_bytes(places):
+    for name in ("f8E4M3", "f8E5M2"):
+        kind = FORMATS[name]
+        for sign in (0, 1 << kind.width - 1):
+            by = kind.bias - places << kind.fraction | sign
+            if places > kind.fraction:
+                continue
+            for library, model in ((KEEP, kind), (FLUSH, replace(kind, flush=True))):
+                unit = quick(library, "arith.mulf", name, constants=(by, None))
+                assert (unit.name, unit.latency) == (f"fmul_{model.label}_by0x{by:02x}", 0)
+                found = np.array([run_operator(unit, (by, a)) for a in range(256)], np.uint64)
+                factor = np.full(256, by, np.uint64)
+                wanted = [soft.multiply(a, by, kind) for a in range(256)]
+                if model.flush:
+                    wanted = expected(soft.multiply, model, BYTES, factor)
+                assert_same(found, wanted, BYTES)
+
+
+def test_a_half_is_multiplied_within_the_cycle_and_other_constants_are_not():
+    kind = FORMATS["f32"]
+    half, third = (int(np.float32(value).view(np.uint32)) for value in (0.5, 1 / 3))
+    unit = quick(KEEP, "arith.mulf", "f32", constants=(None, half))
+    values = np.concatenate([specials(kind), operand_pairs(kind, 600, np.random.default_rng(3))[0]])
+    found = np.array([run_operator(unit, (int(a), half)) for a in values], np.uint64)
+    with np.errstate(all="ignore"):
+        assert_same(found, from_host(to_host(values, kind) * np.float32(0.5), kind), values)
+    assert quick(KEEP, "arith.mulf", "f32", constants=(None, third)).name == "fmul_f32_fast"
+
+
+def kernels(A: float32[16], B: float32[16], R: float32[6]) -> float32:
+    total: float32 = 0
+    for i in range(16):
+        total += A[i]
+    R[0] = total
+    kept: float32 = 1
+    for j in range(16):
+        if A[j] > 0:
+            kept = kept * A[j]
+    R[1] = kept
+    even: float32 = 0
+    odd: float32 = 0
+    for k in range(16):
+        even, odd = odd - B[k], even * 0.5
+    R[2] = even
+    R[3] = odd
+    best: float32 = A[0]
+    at: int32 = 0
+    for m in range(1, 16):
+        if A[m] > best:
+            best = A[m]
+            at = m
+    R[4] = best
+    R[5] = at
+    last: float32 = 0
+    for n in range(16):
+        last = last + B[n]
+        if last > 3:
+            break
+    return last
+
+
+def test_loops_that_take_results_past_registers_keep_their_values():
+    s = allo.customize(kernels)
+    for loop in ("i", "j", "k", "m", "n"):
+        s.pipeline(loop)
+    rng = np.random.default_rng(4)
+    A, B = (rng.standard_normal(16).astype(np.float32) for _ in range(2))
+    wanted, found = np.zeros(6, np.float32), np.zeros(6, np.float32)
+    result = s.build()(A, B, wanted)
+    module = s.build(target="verilog", clock_mhz=300, simulator="jit")
+    assert module(A, B, found) == result
+    assert np.array_equal(found, wanted)
+    assert {loop.name[-1]: loop.ii for loop in module.report.functions[0].loops}["i"] == 3
