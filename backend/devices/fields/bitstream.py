@@ -54,6 +54,8 @@ class Bitstream(Facts):
         script: commands of Yosys, where pins need others than a design by itself.
         clock_out: Verilog that brings the inverse of ``clock`` to ``pin``, as a cell beside it does; "" for
             any logic.
+        models: files of Yosys with models of its cells; none where its netlists cannot be simulated.
+        open_level: of an input of a cell that nothing is joined to; ``open_others`` have the other level.
     """
 
     constraints: str
@@ -67,3 +69,6 @@ class Bitstream(Facts):
     plls: Mapping[str, Pll] = field(default_factory=dict)
     script: str = ""
     clock_out: str = ""
+    models: tuple[str, ...] = ()
+    open_level: str = "0"
+    open_others: frozenset[str] = frozenset()
