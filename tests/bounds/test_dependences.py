@@ -380,7 +380,7 @@ def test_compose_replays_it():
     s = allo.customize(outside)
     s.compose(_scatter("RAW", 3))
     module = s.build(target="verilog", simulator="jit")
-    assert [loop.ii for f in module.report.functions for loop in f.loops] == [2]
+    assert [loop.ii for f in module.report.functions for loop in f.loops] == [1]
 
 
 def outside(h: float32[64], places: int32[60], w: float32[60]):

@@ -248,7 +248,8 @@ class _Stager:
         bits = sum(self._registers(i) * self.net.nodes[i].width for i in self.live)
         bits -= sum(self._registers(i) * self.net.nodes[i].width for i in self.constant)
         logic = [i for i in self.live if i not in self.constant]
-        first = max(latest(self._words[i]) for i in logic if self.stage[i] == 0) - self.source_ns
+        at_once = (latest(self._words[i]) for i in logic if self.stage[i] == 0)
+        first = max(at_once, default=self.source_ns) - self.source_ns
         slowest = max((latest(self._words[i]) for i in logic if self.stage[i]), default=0.0)
         bits += self.net.nodes[self.net.output].width
         return Pipeline(self.stage, latency, bits, max(0.0, first), max(first, slowest))

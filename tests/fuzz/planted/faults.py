@@ -265,7 +265,7 @@ _SCHEDULING = [
         "memory_ports",
         "rtl scheduling",
         "allo.backend.rtl.plan.modulo",
-        'return [("port", access.array.number, bank) for bank in access.banks()]',
+        "return [(kind, number, bank) for bank in access.banks() for kind in kinds]",
         "return []",
         "a memory has so many ports",
         _RTL,
