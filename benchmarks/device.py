@@ -127,7 +127,7 @@ def measure(name: str, make: Callable[[], Any], family: str, seeds: int) -> Row:
     found = built.synthesize().resources
     ours = built.report.resources
     resources = {kind: (ours.get(kind, 0), found[kind]) for kind in KINDS}
-    routing = record.synthesis.routing if record.synthesis is not None else None
+    routing = record.routing
     if not seeds or routing is None:
         return Row(name, family, resources, None, False)
     path = longest(built, netlist, family)

@@ -115,9 +115,9 @@ def cells(operator: Operator, device: str, folder: Path) -> dict[str, int]:
 def fmax(device: str, clock_mhz: float, folder: Path) -> float | None:
     """Megahertz nextpnr reaches on the part of a family; None where it does not know the family."""
     record = devices.family(device)
-    if record.part is None or record.synthesis is None or record.synthesis.routing is None:
+    if record.part is None or record.routing is None:
         return None
-    routing = record.synthesis.routing
+    routing = record.routing
     command = [tool(routing.package), "-q", *record.part.arguments, "--json", "unit.json"]
     command += ["--report", "unit.report", *routing.arguments, "--timing-allow-fail"]
     run([*command, "--freq", str(clock_mhz)], folder)

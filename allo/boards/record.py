@@ -129,9 +129,7 @@ class Board:
         """The clock generator that its oscillator feeds, or None."""
         if self.own_pll is not None:
             return self.own_pll
-        synthesis = family(self.family).synthesis
-        routing = synthesis.routing if synthesis is not None else None
-        bitstream = routing.bitstream if routing is not None else None
+        bitstream = family(self.family).bitstream
         return bitstream.plls.get(self.clock_generator) if bitstream is not None else None
 
 

@@ -37,12 +37,10 @@ class Need:
 
 def _routers() -> list[Need]:
     """The program that places and routes each family for which there is one, and its boards."""
-    records = map(devices.family, devices.routed())
-    found = ((r, r.synthesis.routing) for r in records if r.synthesis is not None)
     return [
-        _board_tool(routing.package, f"place and route for {record.title}", record.name)
-        for record, routing in found
-        if routing is not None
+        _board_tool(record.routing.package, f"place and route for {record.title}", record.name)
+        for record in map(devices.family, devices.routed())
+        if record.routing is not None
     ]
 
 
@@ -50,8 +48,7 @@ def _packers() -> list[Need]:
     """The wheels that make bitstreams of what is routed, beside those of the routers."""
     found: dict[str, list[devices.DeviceRecord]] = {}
     for record in map(devices.family, devices.routed()):
-        routing = record.synthesis.routing if record.synthesis is not None else None
-        way = routing.bitstream if routing is not None else None
+        routing, way = record.routing, record.bitstream
         if routing is not None and way is not None and way.package != routing.package:
             found.setdefault(way.package, []).append(record)
     return [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .fields.bitstream import Bitstream
 from .fields.cells import Cells
 from .fields.delays import OperatorDelays, SignalDelays
 from .fields.facts import Facts
-from .fields.tools import Part, Synthesis
+from .fields.tools import Part, Routing, Synthesis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,3 +58,13 @@ class DeviceRecord(Facts):
     part_names: tuple[str, ...] = ()
     bus_width: int = 512
     large_text: int = 0
+
+    @property
+    def routing(self) -> Routing | None:
+        """How nextpnr is run; None where no open tool routes for it."""
+        return self.synthesis.routing if self.synthesis is not None else None
+
+    @property
+    def bitstream(self) -> Bitstream | None:
+        """How a routed design becomes a bitstream; None where no open tool makes one."""
+        return self.routing.bitstream if self.routing is not None else None

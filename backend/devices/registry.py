@@ -100,19 +100,15 @@ def synthesised() -> tuple[str, ...]:
 
 def routed() -> tuple[str, ...]:
     """The families that an open tool places and routes."""
-    return tuple(
-        name
-        for name, record in _REGISTRY.table().items()
-        if record.synthesis is not None and record.synthesis.routing is not None
-    )
+    return tuple(name for name, record in _REGISTRY.table().items() if record.routing is not None)
 
 
 def routers() -> tuple[str, ...]:
     """The routers that some family has, each once, behind the choice by the size of the design."""
     names: dict[str, None] = {"auto": None}
     for record in _REGISTRY.table().values():
-        if record.synthesis is not None and record.synthesis.routing is not None:
-            names |= dict.fromkeys(record.synthesis.routing.routers)
+        if record.routing is not None:
+            names |= dict.fromkeys(record.routing.routers)
     return tuple(names)
 
 

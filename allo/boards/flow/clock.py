@@ -93,9 +93,7 @@ def asked(board: Board, mhz: float) -> Setting:
 
 def inverted(board: Board) -> str:
     """The module that brings the inverse of a clock to a pin."""
-    synthesis = family(board.family).synthesis
-    routing = synthesis.routing if synthesis is not None else None
-    bitstream = routing.bitstream if routing is not None else None
+    bitstream = family(board.family).bitstream
     text = bitstream.clock_out if bitstream is not None else ""
     text = text or "  assign pin = ~clock;\n"
     return f"module {CLOCK_OUT} (input clock, output pin);\n{text}endmodule\n"

@@ -48,9 +48,8 @@ class Flow:
     """
 
     def __init__(self, board: Board, timeout: float, progress: Progress | None = None) -> None:
-        synthesis = devices.family(board.family).synthesis
-        routing = synthesis.routing if synthesis is not None else None
-        bitstream = routing.bitstream if routing is not None else None
+        record = devices.family(board.family)
+        synthesis, routing, bitstream = record.synthesis, record.routing, record.bitstream
         if board.tools != OPEN or synthesis is None or routing is None or bitstream is None:
             raise BoardError(
                 f"The bitstreams of {board.title} are made by the tools of its vendor alone.",

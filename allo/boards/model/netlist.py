@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from allo.backend import devices
-from allo.backend.devices.fields.bitstream import Bitstream
+from allo.backend.devices import Bitstream
 from allo.dialects.diagnostics import ToolMissingError, UnsupportedOpError
 
 _CELLS = Path(__file__).with_name("cells")
@@ -28,7 +28,7 @@ class _Models:
     """The models of a family's cells."""
 
     def __init__(self, family: str) -> None:
-        way = _way(family)
+        way = devices.family(family).bitstream
         if way is None:
             raise UnsupportedOpError(
                 f"No open tool makes bitstreams of {family}, so no netlist of one."
@@ -46,14 +46,8 @@ class _Models:
 
 def families() -> tuple[str, ...]:
     """The device families whose netlists can be simulated."""
-    return tuple(name for name in devices.families() if (way := _way(name)) and way.models)
-
-
-def _way(family: str) -> Bitstream | None:
-    """How a design of a family becomes a bitstream; None where no open tool makes one."""
-    synthesis = devices.family(family).synthesis
-    routing = synthesis.routing if synthesis is not None else None
-    return routing.bitstream if routing is not None else None
+    ways = ((name, devices.family(name).bitstream) for name in devices.families())
+    return tuple(name for name, way in ways if way is not None and way.models)
 
 
 def _sources(way: Bitstream) -> list[Path]:
