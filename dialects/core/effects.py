@@ -178,6 +178,10 @@ class EffectAnalysis:
             return self._allo_effects(op)
         return []
 
+    def effects_on(self, op: ir.Operation, key: Key) -> list[Effect]:
+        """Those of :meth:`effects_of` that are of one memory."""
+        return [effect for effect in self.effects_of(op) if effect.memory.key == key]
+
     def summary(self, name: str) -> FunctionEffects:
         """Effects of a function of the module on its arguments and on globals."""
         found = self._summaries.get(name)

@@ -100,7 +100,7 @@ def _between(fill: ir.Operation, top: ir.Operation) -> list[ir.Operation]:
 
 
 def _touched(op: ir.Operation, effects: EffectAnalysis, key: object) -> set[bool]:
-    return {e.writes for e in effects.effects_of(op) if e.memory.key == key}
+    return {effect.writes for effect in effects.effects_on(op, key)}
 
 
 def _whole(buffer: FoundBuffer) -> isl.Set:

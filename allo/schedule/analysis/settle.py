@@ -71,8 +71,7 @@ def drop_own_fill(module: ir.Module, producer: End) -> None:
     effects = EffectAnalysis(module.operation)
     key = effects.memory_of(producer.value).key
     for position, root in enumerate(producer.roots):
-        inside = (effect for op in (root, *walk(root)) for effect in effects.effects_of(op))
-        if not any(effect.memory.key == key for effect in inside):
+        if not any(effects.effects_on(op, key) for op in (root, *walk(root))):
             continue
         if root.name == "linalg.fill":
             rest = End(producer.roots[position + 1 :], producer.value)
@@ -100,7 +99,7 @@ def hoist_reads(module: ir.Module, consumer: End) -> None:
     effects = EffectAnalysis(module.operation)
     key = effects.memory_of(consumer.value).key
     operations = [op for root in consumer.roots for op in (root, *walk(root))]
-    touching = [op for op in operations if any(e.memory.key == key for e in effects.effects_of(op))]
+    touching = [op for op in operations if effects.effects_on(op, key)]
     if any(op.name != "affine.load" for op in touching):
         return
     for op in touching:

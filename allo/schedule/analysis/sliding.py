@@ -142,7 +142,7 @@ def accesses_of(module: ir.Module, loop: FoundLoop, buffer: FoundBuffer) -> Acce
     found: list[ir.Operation] = []
     last_write = -1
     for op in walk(loop.op):
-        touching = [e for e in effects.effects_of(op) if e.memory.key == key]
+        touching = effects.effects_on(op, key)
         if not touching:
             continue
         writes = any(e.writes for e in touching)

@@ -152,10 +152,10 @@ def _check_axis(loop: FoundLoop, buffer: FoundBuffer) -> None:
 
 def _accesses(s: ScheduleState, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Operation]:
     effects = EffectAnalysis(s.module.operation)
-    memory = effects.memory_of(buffer.value)
+    key = effects.memory_of(buffer.value).key
     found: list[ir.Operation] = []
     for op in walk(loop.op):
-        touching = [e for e in effects.effects_of(op) if e.memory.key == memory.key]
+        touching = effects.effects_on(op, key)
         if not touching:
             continue
         if any(isinstance(e.value, ir.BlockArgument) and e.value != buffer.value for e in touching):

@@ -173,10 +173,10 @@ def _check_place(loop: FoundLoop, buffer: FoundBuffer, lanes: int) -> None:
 
 def _accesses(effects: EffectAnalysis, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Operation]:
     """The loads and stores of the array under the loop, if it is used by nothing else there."""
-    memory = effects.memory_of(buffer.value)
+    key = effects.memory_of(buffer.value).key
     found: list[ir.Operation] = []
     for op in walk(loop.op):
-        touching = [e for e in effects.effects_of(op) if e.memory.key == memory.key]
+        touching = effects.effects_on(op, key)
         if not touching or op.regions:
             continue
         if op.name in ("memref.load", "memref.store"):

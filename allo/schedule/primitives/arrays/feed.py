@@ -231,7 +231,7 @@ def _accumulate(loop: FoundLoop, flow: _Flow, effects: EffectAnalysis) -> None:
     for op in stored:
         array = op.operands[1]
         key = effects.memory_of(array).key
-        same = [o for o in inside if any(e.memory.key == key for e in effects.effects_of(o))]
+        same = [o for o in inside if effects.effects_on(o, key)]
         bounds = [bound_map(o) for o in same]
         if not ir.MemRefType(array.type).rank or any(
             o.map != bounds[0].map or o.operands != bounds[0].operands for o in bounds

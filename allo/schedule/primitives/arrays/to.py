@@ -198,9 +198,7 @@ def _touches(op: ir.Operation, effects: EffectAnalysis, key: Any) -> set[bool]:
     found: set[bool] = set()
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        for effect in effects.effects_of(inner.operation):
-            if effect.memory.key == key:
-                found.add(effect.writes)
+        found.update(effect.writes for effect in effects.effects_on(inner.operation, key))
         return ir.WalkResult.ADVANCE
 
     op.walk(lambda inner: visit(inner.operation), ir.WalkOrder.PRE_ORDER)

@@ -93,7 +93,7 @@ def _accesses(
         position = LOADS.get(op.name, STORES.get(op.name))
         if position is not None and op.operands[position] == array.value:
             found.append(op)
-        elif any(effect.memory.key == key for effect in effects.effects_of(op)):
+        elif effects.effects_on(op, key):
             raise ScheduleError(
                 f"{what}: the array is also touched as a whole, in part or by another name here, which "
                 "an assertion does not cover.",
