@@ -10,6 +10,7 @@ import pytest
 
 import allo
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.sim.engines.arc.lowered import lower_design, model_key
 from allo.backend.sim.engines.interface import BuildOptions
 from allo.backend.sim.engines.verilator.compile import model_request
 from allo.backend.sim.engines.verilator.runtime import Runtime
@@ -49,6 +50,16 @@ def test_a_model_of_a_program_that_was_moved(tmp_path: Path) -> None:
     other = design_of(tmp_path / "c" / "k.py", PROGRAM.format(factor=5))
     assert first.verilog != moved.verilog
     assert key_of(first) == key_of(moved) != key_of(other)
+
+
+def test_the_state_of_a_program_that_was_moved(tmp_path: Path) -> None:
+    text = PROGRAM.format(factor=3)
+    first = design_of(tmp_path / "a" / "k.py", text)
+    moved = design_of(tmp_path / "b" / "k.py", text)
+    other = design_of(tmp_path / "c" / "k.py", PROGRAM.format(factor=5))
+    assert first.native_hw_text != moved.native_hw_text
+    assert model_key(first) == model_key(moved) != model_key(other)
+    assert str(tmp_path) not in repr(lower_design(first))
 
 
 def test_the_library_of_the_same_verilator_elsewhere() -> None:

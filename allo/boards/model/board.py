@@ -21,6 +21,7 @@ from allo.dialects.diagnostics import BoardError, PortError, SimulationError
 from allo.dialects.processes.tools import Programs
 from allo.dialects.text.near import did_you_mean
 from allo.dialects.text.shown import shown
+from allo.dialects.text.verilog import without_comments
 
 from ..flow import netlist as netlist_of
 from ..record import Board, BoardMemory, Pin, Sdram
@@ -261,5 +262,5 @@ def _program(design: _Design, timeout: float) -> Path:
             link = [str(runtime.compiler), str(made), *libraries.result(), "-pthread"]
             run([*link, "-o", str(build / "board")], timeout)
 
-    key = content_key(design.verilog, harness, runtime.key(), "2")
+    key = content_key(without_comments(design.verilog), harness, runtime.key(), "2")
     return cached(("boards",), f"board-{key}", ["board"], make) / "board"

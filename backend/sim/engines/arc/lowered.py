@@ -26,15 +26,27 @@ def lower_design(design: HardwareDesign, timeout: float | None = None) -> ArcMod
         BuildError: when the design has something arc cannot simulate.
         ToolFailedError: when it takes too long.
     """
-    text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *TO_STATE, "25")
 
     def lower() -> str:
-        model: ArcModel = in_circt(_LOWER, design.top, text, timeout=timeout)
+        model: ArcModel = in_circt(_LOWER, design.top, _text_of(design), timeout=timeout)
         model = replace(model, text=with_square_roots(model.text))
         return json.dumps(asdict(model))
 
-    return _read(cached_text(("arc",), f"{key}.json", lower))
+    return _read(cached_text(("arc",), f"{model_key(design)}.json", lower))
+
+
+def model_key(design: HardwareDesign) -> str:
+    """A name for the model of a design: the same where its program lies in another folder."""
+    return content_key(design.top, _without_places(_text_of(design)), *TO_STATE, "26")
+
+
+def _text_of(design: HardwareDesign) -> str:
+    return design.native_hw_text or design.hw_text
+
+
+def _without_places(text: str) -> str:
+    """The text without its lines of locations, of which nothing is left in what it is lowered to."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#p"))
 
 
 def _read(text: str) -> ArcModel:
