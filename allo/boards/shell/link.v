@@ -1,78 +1,8 @@
-// The serial shell of Allo. Frames, checks and commands are described in allo/boards/shell/protocol.py.
-
-// Receives bytes: a start bit, eight data bits with the lowest first, a stop bit.
-module allo_uart_rx #(
-  parameter DIVIDER = 8  // clocks of a bit
-) (
-  input            clock,
-  input            reset,
-  input            line,
-  output reg       valid,  // for one clock
-  output reg [7:0] data
-);
-  reg [2:0] synced;
-  reg [3:0] left;  // samples to come
-  reg [15:0] count;
-  always @(posedge clock) begin
-    synced <= {synced[1:0], line};
-    valid <= 1'b0;
-    if (reset) begin
-      synced <= 3'b111;
-      left <= 4'd0;
-    end else if (left == 4'd0) begin
-      count <= DIVIDER / 2 - 1;
-      if (!synced[2]) left <= 4'd10;
-    end else if (count != 16'd0) begin
-      count <= count - 16'd1;
-    end else begin
-      count <= DIVIDER - 1;
-      left <= left - 4'd1;
-      if (left == 4'd10 && synced[2]) left <= 4'd0;  // a spike, and no start bit
-      if (left != 4'd10 && left != 4'd1) data <= {synced[2], data[7:1]};
-      if (left == 4'd1) valid <= synced[2];
-    end
-  end
-endmodule
-
-// Sends bytes; one is taken when `valid` and `ready` are high.
-module allo_uart_tx #(
-  parameter DIVIDER = 8
-) (
-  input        clock,
-  input        reset,
-  input        valid,
-  input  [7:0] data,
-  output       ready,
-  output       line
-);
-  reg [8:0] shift;  // the level of the line is its lowest bit
-  reg [3:0] left;
-  reg [15:0] count;
-  assign line = shift[0];
-  assign ready = left == 4'd0;
-  always @(posedge clock) begin
-    if (reset) begin
-      shift <= 9'h1ff;
-      left <= 4'd0;
-    end else if (ready) begin
-      count <= DIVIDER - 1;
-      if (valid) begin
-        shift <= {data, 1'b0};
-        left <= 4'd10;
-      end
-    end else if (count != 16'd0) begin
-      count <= count - 16'd1;
-    end else begin
-      count <= DIVIDER - 1;
-      shift <= {1'b1, shift[8:1]};
-      left <= left - 4'd1;
-    end
-  end
-endmodule
+// The link of Allo: packets over a transport of bytes. Frames, checks and commands are described in allo/boards/shell/protocol.py.
 
 // Carries out requests on the banks of the arguments, and answers them.
 module allo_link #(
-  parameter DIVIDER = 8,
+  parameter QUIET_CLOCKS = 320,  // after a damaged frame the line is at rest so long, rounded up to a power of two
   parameter BANK_BITS = 8,
   parameter WORD_BITS = 8,    // at least 8: the number of a run is in the field of the word
   parameter LANE_BITS = 3,
@@ -82,8 +12,12 @@ module allo_link #(
 ) (
   input                       clock,
   input                       reset,
-  input                       rx,
-  output                      tx,
+  input                       rx_valid,   // for one clock: a byte has come, and cannot wait
+  input      [7:0]            rx_data,
+  input                       rx_active,  // a byte may be coming
+  output reg                  tx_valid,   // a byte is to go; it has gone when `tx_ready` is high, too
+  output reg [7:0]            tx_data,
+  input                       tx_ready,
   output reg [BANK_BITS-1:0]  bank,
   output reg [WORD_BITS-1:0]  word,
   input      [LANE_BITS-1:0]  last_lane,  // of the words of this bank
@@ -103,16 +37,7 @@ module allo_link #(
   localparam [1:0] OK = 0, DAMAGED = 1, FOREIGN = 2, BUSY = 3;
   localparam [2:0] RECEIVE = 0, QUIET = 1, ACT = 2, WAIT = 3, FETCH = 4, PREPARE = 5, SEND = 6, CHECKING = 7;
   localparam [31:0] GOOD = 32'hdebb20e3;  // what a frame and its check leave behind
-  localparam QUIET_BITS = $clog2(DIVIDER * 40);
-
-  wire rx_valid, tx_ready;
-  wire [7:0] rx_data;
-  reg tx_valid;
-  reg [7:0] tx_data;
-  allo_uart_rx #(.DIVIDER(DIVIDER)) receiver (
-    .clock(clock), .reset(reset), .line(rx), .valid(rx_valid), .data(rx_data));
-  allo_uart_tx #(.DIVIDER(DIVIDER)) sender (
-    .clock(clock), .reset(reset), .valid(tx_valid), .data(tx_data), .ready(tx_ready), .line(tx));
+  localparam QUIET_BITS = $clog2(QUIET_CLOCKS);
 
   reg [2:0] state;
   reg [15:0] session, asked;
@@ -213,7 +138,7 @@ module allo_link #(
         escaped <= 1'b0;
         absorb <= 4'd0;
         status <= DAMAGED;
-        if (!rx || rx_valid) timer <= 0;
+        if (rx_active || rx_valid) timer <= 0;
         if (quiet) begin
           left <= 16'd0;
           state <= PREPARE;

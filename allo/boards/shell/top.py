@@ -21,6 +21,7 @@ from .outside import memory_of, outside
 from .outside import ports as memory_ports
 from .protocol import DIGEST_BYTES, POSITION_BITS, VERSION
 from .streams import progress, ring
+from .transports import BYTES, UART
 
 _FOLDER = Path(__file__).parent
 _LEAST_DIVIDER = 4
@@ -71,11 +72,11 @@ def shell_of(mod: RTLModule, board: Board, clock_mhz: float, baud: int) -> Shell
             help=f"take a baud rate of at most {int(clock_mhz * 1e6 / 16)}.",
         )
     banks, digest = banks_of(design), digest_of(design)
-    ports = [("clock", 1, False), ("serial_rx", 1, False), ("serial_tx", 1, True)]
+    ports = [("clock", 1, False), *UART.ports]
     ports += [(name, 1, name == "led") for name in ("reset", "led") if _has(board, name)]
     wait_bits = max(16, (_WAIT_BITS * divider).bit_length())
     low = frozenset(role.partition("[")[0] for role, pin in board.pins.items() if pin.low)
-    lines, files = [], ["link.v"]
+    lines, files = [], ["link.v", UART.file]
     if design.board is not None:
         found = memory_of(design, board)
         ports += memory_ports(found)
@@ -121,7 +122,7 @@ def _top(
         word_bits = max(word_bits, POSITION_BITS)
     lane_bits = max(1, (widest // 8).bit_length())
     parameters = {
-        "DIVIDER": times[0], "BANK_BITS": bank_bits, "WORD_BITS": word_bits,
+        "QUIET_CLOCKS": 40 * times[0], "BANK_BITS": bank_bits, "WORD_BITS": word_bits,
         "LANE_BITS": lane_bits, "WIDTH": widest, "WAIT_BITS": times[1],
         "HASTY": int(bool(design.streams)),
     }  # fmt: skip
@@ -154,8 +155,10 @@ def _top(
             f"  reg {_range(widest)}read_data;",
             "  reg running;",
             "  wire core_reset = reset_all | restart;",
+            *UART.instance({"DIVIDER": times[0]}, "reset_all || !awake_memory"),
             f"  allo_link #({given}) link (",
-            "    .clock(link_clock), .reset(reset_all || !awake_memory), .rx(serial_rx), .tx(serial_tx),",
+            "    .clock(link_clock), .reset(reset_all || !awake_memory),",
+            f"    {', '.join(f'.{name}({name})' for name in BYTES)},",
             "    .bank(bank), .word(word), .last_lane(last_lane), .last_word(last_word), .live(live),",
             "    .write(write), .data(data), .fetch(fetch), .waiting(waiting), .read_data(read_data),",
             "    .commit(commit), .start(start), .restart(restart), .running(running));",
