@@ -1,4 +1,13 @@
-"""AMD's series 7, speed grade 1. No open tool routes for it here: its delays are scaled from data sheets."""
+"""AMD's series 7, speed grade -1.
+
+No open tool routes for it here. Its delays are fitted to structures between registers that Vivado placed and
+routed out of context, of 8 to 128 bits (``docs/internals/device_record.md``, "Routed delays of AMD's
+families"): 1.086 ns from register to register without logic (``register_ns``, ``clock_out`` and ``setup``),
+1.46 ns a table with its wires, 2.09 ns and 0.0277 ns a bit for a sum, half of that a bit for a comparison,
+0.9 ns for each place of the distance of a shift, 5.62 ns for a product of 16 bits, 3.43 ns to the word of a
+block of RAM and 1.39 ns to its ports. What such structures do not show is scaled with a table. ``dsp_ns`` is
+not from them: units keep the registers of a product in its block, where no wires lie.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +21,14 @@ RECORD = DeviceRecord(
     name="xc7",
     title="AMD series 7",
     operators=OperatorDelays(
-        register_ns=0.70, gate_ns=0.40, mux_ns=0.40, fanout_ns=0.07, level_ns=0.75,
-        fanin=6, carry_ns=0.95, carry_bit_ns=0.028, dsp_ns=3.9, dsp_shape=(24, 17), source_ns=1.8,
-        luts_for_dsp=96, glue_ns=0.65, glue_bit_ns=0.03, memory_out_ns=2.6, memory_in_ns=0.9,
+        register_ns=1.086, gate_ns=0.80, mux_ns=0.83, fanout_ns=0.20, level_ns=1.46,
+        fanin=6, carry_ns=2.09, carry_bit_ns=0.0277, dsp_ns=3.5, dsp_shape=(24, 17), source_ns=2.1,
+        luts_for_dsp=96, glue_ns=1.3, glue_bit_ns=0.03, memory_out_ns=3.43, memory_in_ns=1.39,
+        compare_bit_ns=0.014, shift_ns=0.9, choice_ns=0.9,
     ),
     signals=SignalDelays(
-        clock_out=0.45, wire=0.65, far=0.4, spread=0.08, table=0.12, joined=0.2, carry=0.75,
-        carry_bit=0.029, block=3.8, memory=2.4, setup=0.05,
+        clock_out=1.036, wire=1.20, far=0.1, spread=0.20, table=0.26, joined=0.2, carry=0.89,
+        carry_bit=0.0277, block=3.0, memory=3.2, setup=0.05, compare_bit=0.014, shift=0.9,
     ),
     cells=Cells(
         inputs=6, dsp=(25, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True,

@@ -19,7 +19,11 @@ class OperatorDelays(Facts):
         level_ns: one lookup table with its routing.
         fanin: inputs of a lookup table. ``joined_fanin``: of one that multiplexers join from several, which
             takes ``joined_ns`` more for each input that it has more.
-        carry_ns: entering and leaving a carry chain; ``carry_bit_ns`` per bit.
+        carry_ns: entering and leaving a carry chain; ``carry_bit_ns`` per bit, and ``compare_bit_ns`` per
+            bit of a comparison, 0 where it is the same.
+        shift_ns: each place of the distance of a shift by a variable; 0 where it is made of multiplexers.
+        choice_ns: a choice among the words of banks, for each doubling of them; 0 where it is half a glue
+            level.
         dsp_ns: one multiplier block, unregistered, with its routing.
         dsp_shape: widths of its unsigned operands, the larger first.
         source_ns: how late a unit's operands may arrive (a memory output, an operand mux).
@@ -61,6 +65,9 @@ class OperatorDelays(Facts):
     memory_out_ns: float
     memory_old_ns: float = 0.0
     memory_in_ns: float
+    compare_bit_ns: float = 0.0
+    shift_ns: float = 0.0
+    choice_ns: float = 0.0
     stream_ns: float = 0.0
     order_ns: float = 0.0
     word_to_dsp_ns: float = 0.0
@@ -92,7 +99,9 @@ class SignalDelays(Facts):
         control: the same of enables and resets of registers, beyond 64 readers.
         shared: more for an enable or a reset that more than eight flip-flops have.
         table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one.
-        carry: onto a carry chain and off it; ``carry_bit`` along it.
+        carry: onto a carry chain and off it; ``carry_bit`` along it, and ``compare_bit`` along that of a
+            comparison, 0 where it is the same.
+        shift: each place of the distance of a shift by a variable; 0 where it is made of levels of tables.
         block: a multiplier block. ``block_out``: from the clock to the output of its register, if that is
             in use, and ``block_setup`` in front of its registers.
         memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
@@ -117,6 +126,8 @@ class SignalDelays(Facts):
     large: float = 0.0
     block_out: float = 0.0
     block_setup: float = 0.0
+    compare_bit: float = 0.0
+    shift: float = 0.0
 
     def in_design(self, tables: int, blocks: int) -> SignalDelays:
         """The delays in a design with so many lookup tables, and multiplier and RAM blocks.

@@ -34,10 +34,13 @@ def node_delay(net: Netlist, node: Node, device: OperatorDelays) -> float:
             inputs = width * max(1, len(variable))
             return device.level_ns * max(1, ceil(log(inputs, device.fanin) - 1e-9))
         case "add" | "sub" | "ult" | "slt":
+            compared = node.op in ("ult", "slt") and device.compare_bit_ns
             return min(
-                device.carry_ns + device.carry_bit_ns * width,
+                device.carry_ns + (compared or device.carry_bit_ns) * width,
                 device.level_ns * (1 + ceil(log2(width + 1))),
             )
+        case "shl" | "shru" | "shrs" if device.shift_ns:
+            return device.shift_ns * max(1, (width - 1).bit_length())
         case "shl" | "shru" | "shrs":
             return ceil(log2(width + 1)) * (
                 0.75 * device.mux_ns + device.fanout_ns * log2(width + 1)

@@ -96,7 +96,14 @@ class TimingModel:
 
     def _choice(self, node: Node) -> float:
         assert node.access is not None
-        return self.device.glue_ns * ceil(log2(max(2, len(node.access.banks()))) / 2)
+        return self.choice(len(node.access.banks()))
+
+    def choice(self, words: int) -> float:
+        """A choice among so many words, by a select each."""
+        doublings = log2(max(2, words))
+        if self.device.choice_ns:
+            return max(self.device.level_ns, self.device.choice_ns * doublings)
+        return self.device.glue_ns * ceil(doublings / 2)
 
     def _linear(self, node: Node) -> float:
         adders = len(node.data.terms) - 1 + (1 if node.data.const else 0)

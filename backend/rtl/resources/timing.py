@@ -171,7 +171,7 @@ class Timer:
     def _beside_registers(self, node: Node) -> bool:
         if node.kind == "multiply":
             return self._cover.sums_of_blocks(node) > 0
-        return node.kind in ("logic", "add", "less")
+        return node.kind in ("logic", "add", "less") or (node.kind == "shift" and self._d.shift > 0)
 
     def _end(self, value: Value, last: Path) -> None:
         """Compare the paths that end with a value with the longest so far."""
@@ -321,7 +321,7 @@ class Timer:
                 return rows * (d.wire + d.table) + wire + d.carry + d.carry_bit * width
             case "less":
                 width = width_of(node.operands[0])
-                return wire + d.carry + d.carry_bit * width
+                return wire + d.carry + (d.compare_bit or d.carry_bit) * width
             case "equal":
                 bits = sum(n >= 0 for v in node.operands for n, _, c in v for _ in range(c))
                 return self._tables(bits, True)
@@ -330,6 +330,8 @@ class Timer:
                 stages = min(moving, ceil(log2(width_of(node.operands[0]) + 1)))
                 if is_constant(node.operands[0]):
                     return self._tables(stages, True)
+                if d.shift:
+                    return d.shift * min(moving, ceil(log2(width_of(node.operands[0]))))
                 per = 1 if self._family.inputs == 4 else 2
                 return ceil(stages / per) * (d.wire + d.table + 0.5 * d.joined)
             case "multiply":

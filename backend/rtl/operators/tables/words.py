@@ -131,7 +131,8 @@ class Mapper:
 
     def _less(self, left: Word, right: Word) -> Bit:
         late = max(latest(left), latest(right))
-        return self.tables.leaf(late + self._chain(len(left)))
+        bit_ns = self.device.compare_bit_ns or self.device.carry_bit_ns
+        return self.tables.leaf(late + self.device.carry_ns + bit_ns * len(left))
 
     def _chain(self, bits: int) -> float:
         return self.device.carry_ns + self.device.carry_bit_ns * bits
@@ -142,6 +143,10 @@ class Mapper:
         """A level of multiplexers for each bit of the amount; zeros or signs where it is too large."""
         width = len(value)
         levels = (width - 1).bit_length()
+        if self.device.shift_ns:
+            moving = min(levels, sum(not is_known(bit) for bit in amount))
+            late = max(latest(value), latest(amount)) + self.device.shift_ns * moving
+            return self.tables.leaves(late, width)
         fill = value[-1] if op == "shrs" else ZERO
         for level in range(min(levels, len(amount))):
             step = 1 << level
