@@ -39,6 +39,7 @@ def _bitstream(family: str, pll: Pll) -> Bitstream:
         package="apycula",
         packer_arguments=("-o", "{file}", "routed.json"),
         suffix=".fs",
+        models=("gowin/cells_sim.v",),
         plls={"pll": pll},
         script=f"synth_gowin -nowidelut -family {family} -top {{top}}",
     )

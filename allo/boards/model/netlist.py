@@ -14,11 +14,22 @@ from allo.dialects.diagnostics import ToolMissingError, UnsupportedOpError
 
 _CELLS = Path(__file__).with_name("cells")
 _OURS = re.compile(r"^module model_(\w+).*?^endmodule", re.MULTILINE | re.DOTALL)
-_MODULE = re.compile(r"^module (\w+)", re.MULTILINE)
+_MODULE = re.compile(r"^module (\w+)(.*?)\bendmodule\b", re.MULTILINE | re.DOTALL)
+_BODY = re.compile(r"\b(?:assign|always)\b|^\s*[A-Z]\w+\s*(?:#\s*\(|\w+\s*\()", re.MULTILINE)
+"""What a model has that is more than the names of its ports."""
 _UNREAD = re.compile(r"\bspecify\b.*?\bendspecify\b|^`include.*?$", re.DOTALL | re.MULTILINE)
 _NUMBERED = re.compile(r"(.*?)_?(\d+)")
-_SLICE = re.compile(r"(INITVAL)_([0-9A-F]{2})")
+_SLICE = re.compile(r"(?:INITVAL|INIT_RAM)_([0-9A-F]{2})")
 _BITS = re.compile(r"[01xz]+")
+_PADS = {
+    "SB_IO": ("PACKAGE_PIN", "D_IN_0", "D_OUT_0"),
+    "TRELLIS_IO": ("B", "O", "I"),
+    "IBUF": ("I", "O", ""),
+    "OBUF": ("O", "", "I"),
+}
+"""Of cells at pins: the port of the pin, the one into the design, and the one out of it."""
+_NOTHING = ("$scopeinfo", "DUMMY_CELL", "GSR")
+"""Cells that only hold a place, and the reset of all registers while a device begins."""
 
 Bit = int | str
 Cell = Mapping[str, Any]
@@ -34,14 +45,16 @@ class _Models:
                 f"No open tool makes bitstreams of {family}, so no netlist of one."
             )
         self.way = way
-        self.ours = (_CELLS / f"{family}.v").read_text()
+        self.ours = (_CELLS / f"{Path(way.models[0]).parent}.v").read_text()
         self.names = {
             found[1]: frozenset(re.findall(r"\w+", found[0])) for found in _OURS.finditer(self.ours)
         }
         files = "\n".join(path.read_text() for path in _sources(self.way))
         # No input is left open here, and Verilator takes one that could be for a pin of three states.
         self.theirs = _UNREAD.sub("", files.replace("=== 1'bz", "=== 1'bx"))
-        self.their_names = frozenset(_MODULE.findall(files))
+        self.their_names = frozenset(
+            name for name, body in _MODULE.findall(self.theirs) if _BODY.search(body)
+        )
 
 
 def families() -> tuple[str, ...]:
@@ -105,9 +118,8 @@ def _split_pads(cells: Any, oscillator: Bit) -> Iterator[Cell]:
     """The cells without nextpnr's pins and buffers, which become wires; a buffer at a pin is fed by it."""
     for cell in cells:
         kind, joined = cell["type"], cell["connections"]
-        ways = {"SB_IO": ("PACKAGE_PIN", "D_IN_0", "D_OUT_0"), "TRELLIS_IO": ("B", "O", "I")}
-        if kind in ways:
-            pad, to_design, to_pad = (joined.get(port, []) for port in ways[kind])
+        if kind in _PADS:
+            pad, to_design, to_pad = (joined.get(port, []) for port in _PADS[kind])
             if to_pad:
                 yield _wire(pad, to_pad)
             if to_design:
@@ -115,7 +127,10 @@ def _split_pads(cells: Any, oscillator: Bit) -> Iterator[Cell]:
         elif kind == "SB_GB":
             source = joined.get("USER_SIGNAL_TO_GLOBAL_BUFFER") or [oscillator]
             yield _wire(joined["GLOBAL_BUFFER_OUTPUT"], source)
-        elif kind != "$scopeinfo":
+        elif kind == "BUFG":
+            if joined.get("O"):
+                yield _wire(joined["O"], joined["I"])
+        elif kind not in _NOTHING:
             yield cell
 
 
