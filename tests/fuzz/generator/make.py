@@ -20,6 +20,7 @@ from .aimed.strides import stride_kernel
 from .aimed.sweeps import sweep_kernel
 from .aimed.turns import turn_kernel
 from .kernels import control_kernel, random_style
+from .memory import FROM_MEMORY, put_in_memory
 from .nests import nest_kernel
 from .networks import network
 from .options import draw_options
@@ -61,7 +62,7 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)
-"""Kinds of program; any feature in ``Program.features`` may be asked for, too."""
+"""Kinds of program; any feature in ``Program.features`` may be asked for, and :data:`.memory.FROM_MEMORY`."""
 CHECKED = 0.05
 """How many of all programs are built with ``check_bounds=True``, which must not change what they give."""
 REASSOCIATED = 0.05
@@ -85,7 +86,10 @@ def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -
     """
     kind = only if only in FEATURES else None
     for attempt in range(2000):
-        program = _make(f"{seed}/{attempt}" if attempt else seed, seed, kind)
+        key: int | str = f"{seed}/{attempt}" if attempt else seed
+        program = _make(key, seed, kind)
+        if only == FROM_MEMORY:
+            put_in_memory(program, random.Random(f"{key}/memory"))
         features = set(program.features)
         if (only is None or only in features) and not features.intersection(skip):
             return program

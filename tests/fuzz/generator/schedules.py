@@ -38,6 +38,22 @@ def draw_step(s: Schedule, program: Program, rng: random.Random) -> Step | None:
     return None
 
 
+def draw_cache(s: Schedule, rng: random.Random) -> Step | None:
+    """A cache of an argument of the top function, or None where it has no loop."""
+    sites = _Sites(s)
+    top = s.top_func_name
+    loops = [loop for loop in sites.loops if loop[0] == top]
+    if not loops or not s.func_args.get(top):
+        return None
+    known = {a.name for a in s.func_args[top]}
+    names = [name for func, name, _ in sites.buffers if func == top and name in known]
+    if not names:
+        return None
+    kwargs = (("double_buffer", True),) if rng.random() < 0.5 else ()
+    buffer = {"buffer": [top, rng.choice(names)]}
+    return Step("cache", (buffer, {"loop": list(rng.choice(loops))}), kwargs)
+
+
 def _adds_floats(s: Schedule) -> bool:
     """Whether sums or products of floats are there, which these primitives group in another way."""
     return any(op in str(s.module) for op in ("arith.addf", "arith.subf", "arith.mulf"))

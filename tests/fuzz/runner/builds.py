@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from allo.backend.sim import MemoryChannel
 from allo.errors import AlloError
 
+from ..generator.memory import FROM_MEMORY
 from ..generator.options import BUILD, BUSES, OUTSIDE
 from ..generator.program import Program
 from .quiet import without_verilog
@@ -21,6 +22,8 @@ from .verdict import Verdict, is_named, reason_of
 MAX_CYCLES = 200_000
 REMAINDERS = 20
 """With remainders of floats a program may run so many times as long: one takes up to two thousand cycles."""
+LONG = frozenset(("float remainders", FROM_MEMORY))
+"""Features of programs that may run so long; a request to memory takes a hundred cycles and more."""
 _CLOCK = "No operator meets a clock of"
 MAY_BE_REFUSED = {
     "interface": "",
@@ -114,7 +117,7 @@ def _hardware(prepared: Built, target: str, drawn: dict[str, Any]) -> Any:
     general = {name: options.pop(name) for name in ("reassociate",) if name in options}
     options |= {
         "simulator": "verilator" if target == "verilator" else "jit",
-        "max_cycles": MAX_CYCLES * (REMAINDERS if "float remainders" in program.features else 1),
+        "max_cycles": MAX_CYCLES * (REMAINDERS if LONG.intersection(program.features) else 1),
         "randomize": program.seed % (1 << 30),
         **_with_channels(drawn),
     }
@@ -129,7 +132,7 @@ def _hardware(prepared: Built, target: str, drawn: dict[str, Any]) -> Any:
 
 def _with_channels(drawn: dict[str, Any]) -> dict[str, Any]:
     """The options with channels of memory in place of their figures."""
-    if "memory" not in drawn:
+    if isinstance(drawn.get("memory", ""), str):
         return drawn
     made = {
         name: MemoryChannel(channel, size, latency=latency, stall=stall)

@@ -22,6 +22,7 @@ from allo.errors import (
     UndefinedReadError,
 )
 
+from ..generator.memory import FROM_MEMORY, draw_memory_steps
 from ..generator.options import drawn
 from ..generator.program import Program, Step
 from ..generator.schedules import apply_step, draw_step
@@ -137,6 +138,9 @@ def _steps(prepared: Prepared) -> Iterator[Step]:
         yield from program.steps
         return
     rng = random.Random(f"{program.seed}/schedule")
+    if FROM_MEMORY in program.features:
+        yield from draw_memory_steps(prepared.schedule, program, rng)
+        return
     for _ in range(_count(program, rng)):
         step = _drawn_step(prepared, prepared.schedule, rng)
         if step is not None:
