@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from .generator import make_program
 from .generator.memory import FROM_MEMORY
+from .planted.faults import FAULTS
+from .planted.run import SEED as PLANTED
+from .planted.run import _jobs
 from .runner.evaluate import evaluate
+from .runner.pool import Pool
 
 SEED = 9_000_000
 
@@ -26,3 +30,12 @@ def test_other_programs_have_no_memory_of_their_own() -> None:
         assert FROM_MEMORY not in plain.features
         assert FROM_MEMORY in asked.features
         assert {"interface", "memory"} & set(asked.options)
+
+
+def test_a_layout_that_keeps_the_order_is_seen() -> None:
+    fault = next(f for f in FAULTS if f.name == "layout_keeps_the_order")
+    found = []
+    for name in ("", fault.name):
+        with Pool(1, fault=name) as pool:
+            found += [v.status for _, v in pool.run(_jobs(fault, [PLANTED + 11]))]
+    assert found == ["ok", "wrong"]

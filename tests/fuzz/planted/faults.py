@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import Fault
 from .calls import CALLS
+from .memory import MEMORY
 from .names import NAMES
 from .overlap import OVERLAP
 from .stepped import STEPPED
@@ -408,6 +409,7 @@ FAULTS: tuple[Fault, ...] = (
     *_SCHEDULING,
     *OVERLAP,
     *STEPPED,
+    *MEMORY,
     *_ARITHMETIC,
     *NAMES,
     *_STREAMS,
