@@ -59,7 +59,9 @@ def build(request: BuildRequest) -> RTLModule:
     simulation = {name: options.pop(name) for name in _SIMULATION_OPTIONS}
     frequency = options.pop("frequency")
     options["clock_mhz"] = frequency or options["clock_mhz"]
-    options |= _of_board(simulation["board"], {**(request.configs or {}), **request.options})
+    options |= _of_board(
+        simulation["board"], simulation["link"], {**(request.configs or {}), **request.options}
+    )
     options["target"] = request.target
     core = parse_module(request.module_text)
     ports = simulation["memory"] is not None or options["external"]
@@ -80,15 +82,16 @@ def build(request: BuildRequest) -> RTLModule:
     return module
 
 
-def _of_board(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+def _of_board(name: str | None, link: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What a board says of a build: its device family, and a usual clock where none is asked for.
 
     Raises:
-        BoardError: another family is asked for.
+        BoardError: another family is asked for, or a link whose pins it lacks.
     """
     if name is None:
         return {}
     board = from_above("allo.boards:board")(name)
+    from_above("allo.boards.shell:check_link")(board, link)
     asked = given.get("device", board.family)
     if asked != board.family:
         raise BoardError(

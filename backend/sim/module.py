@@ -61,6 +61,7 @@ class SimulationOptions:
         stalls: probability with which each channel of each bus stalls in a cycle, of a design with
             interfaces.
         board: the board that :meth:`RTLModule.bitstream` is for.
+        link: how the bytes of calls come to it: ``"uart"``, or ``"fifo245"`` by an FT232H.
     """
 
     simulator: str = "verilator"
@@ -71,6 +72,7 @@ class SimulationOptions:
     randomize: int | None = None
     stalls: float = 0.0
     board: str | None = None
+    link: str = "uart"
 
     def __post_init__(self) -> None:
         given = {option.name: getattr(self, option.name) for option in fields(self)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .kinds import Instance, Integer, Number
 
 SIMULATORS = ("verilator", "jit")
+LINKS = ("uart", "fifo245")
 SECONDS = Number(0.001, 1e9, "seconds")
 MEGAHERTZ = Number(0.001, 10_000, "MHz")
 SEED = Integer(0, 2**63 - 1)

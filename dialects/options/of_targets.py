@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..diagnostics import SURPRISES, BoardError, InvalidModeError, UnsupportedTargetError
-from .common import CYCLES, MEGAHERTZ, ONE_CHANNEL, PROBABILITY, SECONDS, SEED, SIMULATORS
+from .common import CYCLES, LINKS, MEGAHERTZ, ONE_CHANNEL, PROBABILITY, SECONDS, SEED, SIMULATORS
 from .groups import BUILD, CPU, FLUSHING_HLS, HLS, RTL, SIMULATED, XLS
 from .kinds import (
     Anything,
@@ -219,6 +219,12 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "It is the board that bitstreams are for, whose family is the device.",
         none=True,
         error=BoardError,
+    ),
+    _sim(
+        "link",
+        Choice(LINKS),
+        "uart",
+        "It is how the bytes of calls come to a board: 'uart' by its serial port, 'fifo245' by an FT232H.",
     ),
     _sim(
         "simulator",

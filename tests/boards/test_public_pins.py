@@ -138,6 +138,8 @@ def test_pins_are_those_of_amaranth_boards(name: str) -> None:
         assert ours["serial_rx"] == theirs["uart.rx"] and ours["serial_tx"] == theirs["uart.tx"]
     else:  # pins for an adapter
         assert {*ours["serial_rx"], *ours["serial_tx"]} <= set(theirs["connector"])
+    fifo = {site for role, sites in ours.items() if role.startswith("fifo_") for site in sites}
+    assert fifo <= set(theirs["connector"])  # pins of a header, for an FT232H
     inverted |= {"led"} & {name.removeprefix("rgb") for name in inverted}
     assert ours["led"] == (theirs["led.pins"] or _colours(theirs, "rgbled"))
     assert ours["button"] == theirs["button.pins"]

@@ -20,6 +20,12 @@ BOARDS = (
             **low({"reset": Pin("10")}),
             **low(bus("led", "11 37")),
             **low({"button": Pin("10")}),
+            # An FT232H at PMOD 1A (D0 to D7) and at the first row of PMOD 1B.
+            **bus("fifo_d", "4 2 47 45 3 48 46 44"),
+            "fifo_rxf_n": Pin("43", {"pullup": "yes"}),
+            "fifo_txe_n": Pin("38", {"pullup": "yes"}),
+            "fifo_rd_n": Pin("34"),
+            "fifo_wr_n": Pin("31"),
         },
         clock_generator="pad",
         memories=(BoardMemory("spram", 128 << 10, 16, "in the device"),),

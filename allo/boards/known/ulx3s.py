@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..record import Board, BoardMemory, Pin, Sdram, bus
 
 _IO = {"IO_TYPE": "LVCMOS33"}
+_FLAG = {"IO_TYPE": "LVCMOS33", "PULLMODE": "UP"}
 _SDRAM = {"PULLMODE": "NONE", "DRIVE": "4", "SLEWRATE": "FAST", "IO_TYPE": "LVCMOS33"}
 _PINS = {
     "clock": Pin("G2", _IO),
@@ -16,6 +17,12 @@ _PINS = {
     "reset": Pin("R1", {"IO_TYPE": "LVCMOS33", "PULLMODE": "DOWN"}),
     **bus("led", "B2 C2 C1 D2 D1 E2 E1 H3", IO_TYPE="LVCMOS33", DRIVE="4"),
     **bus("button", "R1 T1 R18 V1 U1 H16", IO_TYPE="LVCMOS33", PULLMODE="DOWN"),
+    # An FT232H at the header: D0 to D7 at gp0 to gp7, RXF#, TXE#, RD# and WR# at gn0 to gn3.
+    **bus("fifo_d", "B11 A10 A9 B9 A7 C8 C6 A6", **_IO),
+    "fifo_rxf_n": Pin("C11", _FLAG),
+    "fifo_txe_n": Pin("A11", _FLAG),
+    "fifo_rd_n": Pin("B10", _IO),
+    "fifo_wr_n": Pin("C10", _IO),
     "sdram_clk": Pin("F19", _SDRAM),
     "sdram_cke": Pin("F20", _SDRAM),
     "sdram_cs_n": Pin("P20", _SDRAM),

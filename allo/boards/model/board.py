@@ -28,6 +28,7 @@ from ..record import Board, BoardMemory, Pin, Sdram
 from ..registry import board as board_of
 from ..shell import Shell, shell_of
 from ..shell.protocol import BAUD
+from . import fifo
 from . import sdram as memory
 from .netlist import families, verilog_of
 
@@ -35,11 +36,12 @@ SYNTHESISED, ROUTED = "synthesised", "routed"
 STAGES = (SYNTHESISED, ROUTED)
 
 _HARNESS = Path(__file__).with_name("harness.cpp")
+_FIFO = Path(__file__).with_name("ft232h.h")
 _PINS = {role: Pin(role) for role in ("clock", "serial_rx", "serial_tx", "reset", "led[0]")}
 _MHZ, _SDRAM_MHZ = 4.0, 50.0
 _BIT_CLOCKS = 4
 _BROKEN = 3
-"""What the harness ends with when a rule of the memory is broken."""
+"""What the harness ends with when a rule of the memory or of the FIFO is broken."""
 _CLOCK = """
 // The clock generator of a board, for simulation: the oscillator itself.
 module allo_clock (input oscillator, output clock, output locked);
@@ -115,7 +117,7 @@ def simulate(
     Args:
         netlist: what runs there: None for the Verilog of the design in its shell; ``"synthesised"`` for what
             Yosys makes of it for the board of the build, ``"routed"`` for what nextpnr has placed and routed.
-        clock_mhz: of the design. None is 4 MHz, 50 with a memory, and for netlists the clock of
+        clock_mhz: of the design. None is 4 MHz, 50 with a memory or a FIFO, and for netlists the clock of
             ``mod.bitstream``.
         sdram: the memory that the board has, where it is not the one that the shell is made for.
         timeout: seconds that making the model may take, and each run of Yosys and nextpnr.
@@ -123,7 +125,7 @@ def simulate(
     Raises:
         BoardError: the build names no board, or there are no models of its cells.
         ToolMissingError, ToolFailedError: Verilator or the C++ compiler; Yosys or nextpnr.
-        SimulationError: the design broke a rule of the memory.
+        SimulationError: the design broke a rule of the memory or of the FIFO.
     """
     if netlist is None:
         design = _plain(mod, clock_mhz, sdram)
@@ -144,6 +146,11 @@ def simulate(
 
 
 def _broken(mod: RTLModule, port: SimulatedPort) -> SimulationError:
+    if port.broken_rule in fifo.RULES:
+        return SimulationError(
+            f"{mod.top_func_name} broke a rule of the FT232H: {fifo.RULES[port.broken_rule]}.",
+            help="this is a fault of the shell.",
+        )
     rule = memory.RULES[port.broken_rule]
     return SimulationError(
         f"{mod.top_func_name} broke a rule of the board's memory: {rule}.",
@@ -178,19 +185,23 @@ def _started(program: Path, arguments: tuple[str, ...]) -> SimulatedPort:
 def _plain(mod: RTLModule, clock_mhz: float | None, other: Sdram | None) -> _Design:
     """The Verilog of a design in its shell, with its memory."""
     found = _memory(mod)
-    mhz = clock_mhz or (_SDRAM_MHZ if found is not None else _MHZ)
+    quick = found is not None or mod.options.link != "uart"
+    mhz = clock_mhz or (_SDRAM_MHZ if quick else _MHZ)
     pins = _PINS | ({"sdram_clk": Pin("sdram_clk")} if found is not None else {})
     board = Board(
         name="simulated", title="a simulated board", family="generic", part="", resources={},
         oscillator_mhz=mhz, pins=pins, memories=(found,) if found is not None else (),
     )  # fmt: skip
     shell = shell_of(mod, board, mhz, round(mhz * 1e6 / _BIT_CLOCKS))
-    text, defines, bit = shell.verilog + _CLOCK, _defines(board, shell), str(_BIT_CLOCKS)
+    text, defines = shell.verilog + _CLOCK, _defines(board, shell)
+    line: tuple[str, ...] = (str(_BIT_CLOCKS),)
+    if mod.options.link == "fifo245":
+        defines, line = (*defines, "FIFO245"), fifo.arguments(mhz)
     if found is None or found.sdram is None:
-        return _Design(text, shell.top, defines, (bit,))
+        return _Design(text, shell.top, defines, line)
     return _Design(
         text + memory.bench(shell, found.sdram), memory.BENCH, (*defines, "SDRAM"),
-        (bit, *memory.times(other or found.sdram, mhz)),
+        (*line, *memory.times(other or found.sdram, mhz)),
     )  # fmt: skip
 
 
@@ -211,6 +222,11 @@ def _netlist(mod: RTLModule, stage: str, clock_mhz: float | None, timeout: float
         raise BoardError(
             f"The netlist of {mod.top_func_name} has a memory beside it, with which none is simulated.",
             help="leave netlist= out: the Verilog of the design runs with a model of the memory.",
+        )
+    if mod.options.link != "uart":
+        raise BoardError(
+            f"The netlist of {mod.top_func_name} has a bus of three states, of which there is no model.",
+            help="leave netlist= out: the Verilog of the design runs with a model of the FT232H.",
         )
     if board.family not in families():
         raise BoardError(
@@ -238,7 +254,8 @@ def _defines(board: Board, shell: Shell) -> tuple[str, ...]:
 def _program(design: _Design, timeout: float) -> Path:
     """The simulator of a board's Verilog, from the cache or made now."""
     runtime = Runtime(find_verilator(), find_compiler(), "", timeout)
-    harness = "".join(f"#define {text}\n" for text in design.defines) + _HARNESS.read_text()
+    harness = "".join(f"#define {text}\n" for text in design.defines)
+    harness += "".join(path.read_text() for path in (_FIFO, _HARNESS))
 
     def make(build: Path) -> None:
         (build / "board.sv").write_text(design.verilog)
@@ -246,7 +263,8 @@ def _program(design: _Design, timeout: float) -> Path:
         verilate = [
             str(runtime.verilator.program), "--cc", "-O3", "-fno-dfg", "--x-assign", "fast",
             "--no-timing", "--output-split", "0", "-Wno-lint", "-Wno-style", "-Wno-fatal",
-            "-Wno-TIMESCALEMOD", *inlining_flags(runtime.verilator), "--x-initial", "fast",
+            "-Wno-TIMESCALEMOD", "--pins-inout-enables", *inlining_flags(runtime.verilator),
+            "--x-initial", "fast",
             "--prefix", "Vboard", "--top-module", design.top, "--Mdir", "out", "board.sv",
         ]  # fmt: skip
         with ThreadPoolExecutor(1) as aside, Programs(run, timeout=timeout) as programs:
@@ -262,5 +280,5 @@ def _program(design: _Design, timeout: float) -> Path:
             link = [str(runtime.compiler), str(made), *libraries.result(), "-pthread"]
             run([*link, "-o", str(build / "board")], timeout)
 
-    key = content_key(without_comments(design.verilog), harness, runtime.key(), "2")
+    key = content_key(without_comments(design.verilog), harness, runtime.key(), "3")
     return cached(("boards",), f"board-{key}", ["board"], make) / "board"

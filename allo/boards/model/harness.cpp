@@ -1,5 +1,6 @@
 // A board's design behind a pseudo-terminal: a serial line of bits between it and the bytes of the terminal.
-// Arguments: file descriptor of the terminal, clocks of a bit. Commands on standard input, one a line:
+// Arguments: file descriptor of the terminal, clocks of a bit; with FIFO245 defined, a FIFO stands for the line, and
+// they are the clocks of rest after which nothing more comes, and the period in ps. Commands on standard input, one a line:
 //   rates FLIP LOSE DOUBLE SEED   errors in a million bytes, each way
 //   reset                         presses the button of the reset for 64 clocks
 // With SDRAM defined, the times of the memory follow the arguments; a rule of it that is broken ends the program
@@ -28,15 +29,32 @@ static void pass(std::deque<uint8_t>& queue, uint8_t byte) {
   if (happens(rates[2])) queue.push_back(byte);
 }
 
+#ifdef FIFO245
+constexpr int LEAST = 4;
+#else
+constexpr int LEAST = 3;
+#endif
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
-  const int terminal = atoi(argv[1]), divider = atoi(argv[2]);
+  if (argc < LEAST) return 2;
+  const int terminal = atoi(argv[1]);
+#ifdef FIFO245
+  const long resting = atol(argv[2]), period = atol(argv[3]);
+  argc -= 1; argv += 1;
+#else
+  const int divider = atoi(argv[2]);
+  const long resting = divider * 400l;
+#endif
   auto context = std::make_unique<VerilatedContext>();
   context->randReset(0);
   auto top = std::make_unique<MODEL>(context.get());
   std::deque<uint8_t> in, out;
-  int send_left = 0, send_count = 0, take_left = 0, take_count = 0, button = 0;
+  int send_left = 0, take_left = 0, button = 0;
+#ifdef FIFO245
+  Ft232h chip(in, out);
+#else
+  int send_count = 0, take_count = 0;
   uint32_t send_bits = 0, take_bits = 0;
+#endif
   long idle = 0, since = 0, asleep = 0;  // clocks in which nothing is heard: the memory begins
 #ifdef SDRAM
   if (argc != 15) return 2;
@@ -50,15 +68,23 @@ int main(int argc, char** argv) {
   const long begins = 0;
 #endif
   asleep = begins;
-  top->clock = 0; top->serial_rx = 1; unsigned char unused = 0; RESET = RESET_OFF; (void)unused;
+#ifdef FIFO245
+  top->fifo_rxf_n = 1; top->fifo_txe_n = 1;
+#else
+  top->serial_rx = 1;
+#endif
+  top->clock = 0; unsigned char unused = 0; RESET = RESET_OFF; (void)unused;
   top->eval();
   std::string line;
   for (;;) {
     if (in.empty() && !send_left) ++idle; else idle = 0;
+#ifdef FIFO245
+    if (chip.busy()) idle = 0;
+#endif
     if (take_left || RUNNING) idle = 0;
     if (asleep) { --asleep; idle = 0; }
-    else if (++since >= 512 || idle > divider * 400) {
-      const bool rest = idle > divider * 400;
+    else if (++since >= 512 || idle > resting) {
+      const bool rest = idle > resting;
       since = 0;
       if (!out.empty()) {
         std::string text(out.begin(), out.end());
@@ -68,8 +94,12 @@ int main(int argc, char** argv) {
       pollfd wait[2] = {{terminal, POLLIN, 0}, {0, POLLIN, 0}};
       poll(wait, 2, rest && !button ? 1000 : 0);
       uint8_t buffer[4096];
-      if (wait[0].revents & POLLIN) {
-        const long got = read(terminal, buffer, sizeof buffer);
+      size_t room = sizeof buffer;
+#ifdef FIFO245
+      room = in.size() < Ft232h::ROOM ? Ft232h::ROOM - in.size() : 0;
+#endif
+      if (room && wait[0].revents & POLLIN) {
+        const long got = read(terminal, buffer, room);
         for (long k = 0; k < got; ++k) pass(in, buffer[k]);
         if (got > 0) idle = 0;
       }
@@ -87,8 +117,9 @@ int main(int argc, char** argv) {
           putchar('.'); fflush(stdout);
         }
       }
-      if (rest && idle > divider * 400 && !button) continue;
+      if (rest && idle > resting && !button) continue;
     }
+#ifndef FIFO245
     if (send_left) {
       if (--send_count <= 0) { send_bits >>= 1; send_count = divider; --send_left; }
     } else if (!in.empty()) {
@@ -96,6 +127,7 @@ int main(int argc, char** argv) {
       send_left = 10; send_count = divider;
     }
     top->serial_rx = send_left ? send_bits & 1 : 1;
+#endif
     RESET = button ? !RESET_OFF : RESET_OFF;
     if (button) --button;
     top->clock = 1; top->eval();
@@ -103,6 +135,13 @@ int main(int argc, char** argv) {
 #ifdef SDRAM
     if (top->fault) { fprintf(stderr, "%d", int(top->fault)); return 3; }
 #endif
+#ifdef FIFO245
+    const int broken = chip.pins(
+        top->fifo_rd_n, top->fifo_wr_n, top->fifo_d__en, top->fifo_d__out, [&](uint8_t byte) { pass(out, byte); });
+    if (broken && !asleep) { fprintf(stderr, "%d", broken); return 3; }
+    chip.pass(period);
+    top->fifo_rxf_n = chip.rxf_n; top->fifo_txe_n = chip.txe_n; top->fifo_d = chip.bus();
+#else
     if (!take_left) {
       if (!top->serial_tx) { take_left = 10; take_count = divider / 2; take_bits = 0; }
     } else if (--take_count <= 0) {
@@ -110,5 +149,6 @@ int main(int argc, char** argv) {
       take_count = divider;
       if (--take_left == 0 && take_bits >> 9 & 1) pass(out, uint8_t(take_bits >> 1));
     }
+#endif
   }
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..record import Sdram
 from ..shell import Shell
 from ..shell.outside import CLOCK_OUT
+from ..shell.transports import declared_port
 
 _MODEL = Path(__file__).with_name("sdram.v")
 _TIMES = ("power_up", "rcd", "rp", "ras", "rc", "rrd", "wr", "rfc", "refresh", "clock")
@@ -40,9 +41,10 @@ def bench(shell: Shell, sdram: Sdram) -> str:
     inner = [(role, bits) for role, bits, _ in shell.ports if role.startswith("sdram_")]
     width = next(bits for role, bits in inner if role == "sdram_dq")
     wires = [f"  wire [{bits - 1}:0] {role};" for role, bits in inner]
-    outer = ("clock", "serial_rx", "serial_tx", "reset", "led")
+    outer = [port for port in shell.ports if not port[0].startswith("sdram_")]
+    declared = ", ".join(declared_port(*port) for port in outer)
     times = ("period", *(t for t in _TIMES if t != "clock"), "shortest", "cas")
-    joined = ", ".join(f".{role}({role})" for role in (*outer, *(role for role, _ in inner)))
+    joined = ", ".join(f".{role}({role})" for role, *_ in (*outer, *inner))
     pins = ", ".join(
         f".{role.removeprefix('sdram_')}({role})" for role, _ in inner if role != "sdram_clk"
     )
@@ -50,7 +52,7 @@ def bench(shell: Shell, sdram: Sdram) -> str:
     return "\n".join(
         [
             f"module {BENCH} (",
-            "  input clock, serial_rx, reset, output serial_tx, led, output [7:0] fault,",
+            f"  {declared}, output [7:0] fault,",
             f"  input [31:0] {', '.join(times)});",
             *wires,
             f"  {shell.top} board ({joined});",

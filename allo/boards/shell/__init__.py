@@ -2,5 +2,6 @@
 
 from .banks import Bank, banks_of
 from .top import Shell, shell_of
+from .transports import check_link
 
-__all__ = ["Bank", "Shell", "banks_of", "shell_of"]
+__all__ = ["Bank", "Shell", "banks_of", "check_link", "shell_of"]

@@ -13,6 +13,7 @@ module allo_link #(
   input                       clock,
   input                       reset,
   input                       rx_valid,   // for one clock: a byte has come, and cannot wait
+  output                      rx_ready,   // the byte before it has gone through the check: one may come from the next clock on
   input      [7:0]            rx_data,
   input                       rx_active,  // a byte may be coming
   output reg                  tx_valid,   // a byte is to go; it has gone when `tx_ready` is high, too
@@ -58,6 +59,7 @@ module allo_link #(
   reg fetched;                // `data` holds a word to send
   reg moved;                  // on to the next word
 
+  assign rx_ready = absorb == 4'd0 && !accept;
   wire mine = asked == session;
   wire carries = command == WRITE || command == PUT;
   wire closed = running && !live;

@@ -11,7 +11,6 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.interfaces.board import CLOCK, RESET
 from allo.backend.sim import RTLModule
 from allo.backend.sim.driver.ports import top_ports
-from allo.dialects.diagnostics import BuildError
 from allo.dialects.text.verilog import without_comments
 
 from ..record import Board
@@ -21,12 +20,9 @@ from .outside import memory_of, outside
 from .outside import ports as memory_ports
 from .protocol import DIGEST_BYTES, POSITION_BITS, VERSION
 from .streams import progress, ring
-from .transports import BYTES, UART
+from .transports import BYTES, TRANSPORTS, Times, Transport, declared_port
 
 _FOLDER = Path(__file__).parent
-_LEAST_DIVIDER = 4
-_WAIT_BITS = 20_000
-"""Bits of the line for which a reply waits for the end of a run: 20 ms at 1,000,000 baud."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +57,22 @@ def shell_of(mod: RTLModule, board: Board, clock_mhz: float, baud: int) -> Shell
     """The shell around a module's core.
 
     Raises:
-        BuildError: the design has what the shell does not serve, or the clock is too slow for the baud rate.
+        BuildError: the design has what the shell does not serve, or the clock is too slow for the transport.
     """
     design = mod.design
-    divider = round(clock_mhz * 1e6 / baud)
-    off = abs(divider - clock_mhz * 1e6 / baud) / max(divider, 1)
-    if divider < _LEAST_DIVIDER or off > 0.02:
-        raise BuildError(
-            f"A clock of {clock_mhz:g} MHz makes no serial line of {baud} baud.",
-            help=f"take a baud rate of at most {int(clock_mhz * 1e6 / 16)}.",
-        )
+    transport = TRANSPORTS[mod.options.link]
+    times = transport.times(clock_mhz, baud)
     banks, digest = banks_of(design), digest_of(design)
-    ports = [("clock", 1, False), *UART.ports]
+    ports = [("clock", 1, False), *transport.ports]
     ports += [(name, 1, name == "led") for name in ("reset", "led") if _has(board, name)]
-    wait_bits = max(16, (_WAIT_BITS * divider).bit_length())
     low = frozenset(role.partition("[")[0] for role, pin in board.pins.items() if pin.low)
-    lines, files = [], ["link.v", UART.file]
+    lines, files = [], ["link.v", transport.file]
     if design.board is not None:
         found = memory_of(design, board)
         ports += memory_ports(found)
         lines = outside(design, found, clock_mhz, banks, _taken(banks, 32))
         files += ["memory.v", "sdram.v"]
-    text = _top(design, banks, digest, tuple(ports), (divider, wait_bits), low, lines)
+    text = _top(design, banks, digest, tuple(ports), (transport, times), low, lines)
     size = sum(b.depth * b.lanes for b in banks[:-1] if not b.slow)
     verilog = "\n".join([text, *((_FOLDER / f).read_text() for f in files), design.verilog])
     return Shell(f"{design.top}_board", verilog, tuple(ports), digest, size)
@@ -111,7 +101,7 @@ def _top(
     banks: Sequence[Bank],
     digest: bytes,
     ports: tuple[tuple[str, int, bool], ...],
-    times: tuple[int, int],
+    link: tuple[Transport, Times],
     low: frozenset[str],
     others: Sequence[str],
 ) -> str:
@@ -121,18 +111,19 @@ def _top(
     if design.streams:
         word_bits = max(word_bits, POSITION_BITS)
     lane_bits = max(1, (widest // 8).bit_length())
+    transport, times = link
     parameters = {
-        "QUIET_CLOCKS": 40 * times[0], "BANK_BITS": bank_bits, "WORD_BITS": word_bits,
-        "LANE_BITS": lane_bits, "WIDTH": widest, "WAIT_BITS": times[1],
+        "QUIET_CLOCKS": times.quiet, "BANK_BITS": bank_bits, "WORD_BITS": word_bits,
+        "LANE_BITS": lane_bits, "WIDTH": widest, "WAIT_BITS": max(16, times.wait.bit_length()),
         "HASTY": int(bool(design.streams)),
     }  # fmt: skip
     names = {role for role, _, _ in ports}
     button = f"{'~' if 'reset' in low else ''}reset" if "reset" in names else "1'b0"
-    declared = ", ".join(_declared(*port) for port in ports)
+    declared = ", ".join(declared_port(*port) for port in ports)
     given = ", ".join(f".{name}({value})" for name, value in parameters.items())
     return "\n".join(
         [
-            f"// {design.top} on a board: the core, the memories of its arguments, and a serial link.",
+            f"// {design.top} on a board: the core, the memories of its arguments, and a link.",
             f"module {design.top}_board ({declared});",
             "  wire link_clock, locked;",
             "  allo_clock generator (.oscillator(clock), .clock(link_clock), .locked(locked));",
@@ -155,7 +146,7 @@ def _top(
             f"  reg {_range(widest)}read_data;",
             "  reg running;",
             "  wire core_reset = reset_all | restart;",
-            *UART.instance({"DIVIDER": times[0]}, "reset_all || !awake_memory"),
+            *transport.instance(times.parameters, "reset_all || !awake_memory"),
             f"  allo_link #({given}) link (",
             "    .clock(link_clock), .reset(reset_all || !awake_memory),",
             f"    {', '.join(f'.{name}({name})' for name in BYTES)},",
@@ -182,11 +173,6 @@ def _top(
             "",
         ]
     )
-
-
-def _declared(role: str, bits: int, out: bool) -> str:
-    way = "inout" if role == "sdram_dq" else "output" if out else "input"
-    return f"{way} {_range(bits)}{role}"
 
 
 _OWN = {"clk": "link_clock", "rst": "core_reset", "start": "start", "done": "done"}

@@ -81,6 +81,7 @@ module allo_uart #(
   output       rx_valid,
   output [7:0] rx_data,
   output       rx_active,
+  input        rx_ready,  // a line cannot be held back
   input        tx_valid,
   input  [7:0] tx_data,
   output       tx_ready

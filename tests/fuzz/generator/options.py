@@ -54,6 +54,7 @@ LEFT_OUT = {
     "warnings": "it is about what is said, not about what is built",
     "fallback": "it is about the vendors' tools",
     "progress": "it shows lines of the vendors' tools",
+    "link": "it is outside of the design, in the shell of a board",
     "board": "it sets device= and clock_mhz=, which are drawn",
 }
 _CLOCKS = (1, 25, 100, 300, 450, 500, 550, 600)
