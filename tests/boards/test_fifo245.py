@@ -16,7 +16,7 @@ from allo.boards.model import board as model
 from allo.errors import BoardError, LineError, OptionError, SimulationError
 from allo.ir.types import int8, int32
 
-from .soaked import streams, sums
+from .soaked import axpy, streams, sums
 
 
 def gemm(A: int8[8, 8], B: int8[8, 8]) -> int32[8, 8]:
@@ -52,6 +52,22 @@ def test_streams_pass_while_the_region_runs() -> None:
             for got, want in zip(given, expected, strict=True):
                 np.testing.assert_array_equal(got, want)
             assert device.words == {"X": int(given[0][0]), "Y": int(given[0][0])}
+
+
+def test_arrays_in_the_memory_of_a_board_pass_through_the_fifo() -> None:
+    schedule = allo.customize(axpy)
+    cpu = schedule.build()
+    ports = {"interface": dict.fromkeys("XYZ", "m_axi")}
+    mod = schedule.build(target="verilog", board="ulx3s-85f", link="fifo245", configs=ports)
+    rng = np.random.default_rng(4)
+    with simulate(mod) as port, connect(port, mod) as device:
+        for factor in (3, -7):
+            X = rng.integers(-99, 99, 300, dtype=np.int16)
+            Y, Z = rng.integers(-99, 99, 300, dtype=np.int32), np.arange(7, dtype=np.int8)
+            y, z = Y.copy(), Z.copy()
+            assert device(factor, X, Y, Z) == cpu(factor, X, y, z)
+            np.testing.assert_array_equal(Y, y)
+            np.testing.assert_array_equal(Z, z)
 
 
 def test_a_damaged_line_gives_no_wrong_call() -> None:
