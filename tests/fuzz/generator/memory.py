@@ -71,7 +71,7 @@ def draw_memory_steps(s: Schedule, program: Program, rng: random.Random) -> Iter
     """Layouts and places of the arguments, then primitives on loops, and caches among them."""
     top = s.top_func_name
     for argument in program.arguments:
-        if argument.shape:
+        if argument.shape and _is_used(program, argument.name):
             buffer = {"buffer": [top, argument.name]}
             if len(argument.shape) > 1 and rng.random() < 0.4:
                 yield Step("layout", (buffer, _order(argument.shape, rng)))
