@@ -332,3 +332,21 @@ def test_random_kernels_keep_their_answers(data):
     run_module(s.module, "f", got)
     for one, other in zip(expected, got, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def halves(A: int32[8], B: int32[8]):
+    for t in range(0, 16, 4):
+        for i in range(2):
+            B[t // 2 + i] = A[t // 2 + i] + A[(t * 2 + 4) % 5]
+
+
+@pytest.mark.parametrize("options", TARGETS)
+def test_subscripts_with_quotients_of_a_loop_with_a_step(options):
+    def cached(s):
+        s.cache(s.A, at="t")
+        s.cache(s.B, at="t")
+
+    after, _ = results(halves, ((8,), (8,)), np.int32, cached, options)
+    before, _ = results(halves, ((8,), (8,)), np.int32, lambda s: None, {})
+    for left, right in zip(before, after, strict=True):
+        np.testing.assert_array_equal(left, right)

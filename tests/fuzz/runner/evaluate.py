@@ -293,7 +293,8 @@ def run_module(prepared: Prepared, target: str, module: Any, phase: Callable[[st
     compare(prepared, target, got)
     if target in _HARDWARE and got[-1] != OUTSIDE:
         _check_cycles(prepared, target, module)
-    if target == "icarus" and not isinstance(got[0], str) and "no end" not in program.features:
+    bare = target == "icarus" and module.design.board is None
+    if bare and not isinstance(got[0], str) and "no end" not in program.features:
         _check_icarus(prepared, module)
     if target in _RESTARTED and program.restarted:
         phase(f"{target} run")

@@ -134,9 +134,11 @@ class _Reader:
         fixed = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(one.domain().get_space()))
         for base in (fixed, *(aff for _, aff in low.get_pieces())):
             terms = self._terms(base)
-            moved = isl.PwAff.from_aff(base)
-            least, most = low.sub(moved).min_val(), high.sub(moved).max_val()
-            if terms is None or not (least.is_int() and most.is_int()):
+            if terms is None:
+                continue
+            least = _values(low, base).dim_min_val(0)
+            most = _values(high, base).dim_max_val(0)
+            if not (least.is_int() and most.is_int()):
                 continue
             extent = most.to_python() - least.to_python() + 1
             if extent < best.extent:
@@ -190,3 +192,11 @@ class _Reader:
                 return False
             around = parent_of(around)
         return True
+
+
+def _values(end: isl.PwAff, base: isl.Aff) -> isl.Set:
+    """How far an end lies from where a side may begin.
+
+    A set of whole numbers has a least one where an expression with a quotient has none that isl finds.
+    """
+    return isl.Map.from_pw_aff(end.sub(isl.PwAff.from_aff(base))).range()
