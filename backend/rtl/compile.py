@@ -18,7 +18,7 @@ from allo.dialects.streams.loops.attempts import loops_to_try
 from allo.target import BuildRequest
 
 from . import ports
-from .budget import Compiled, meet_limit
+from .budgets import Compiled, Limits, meet_limits, refuse_excess
 from .circt import export_verilog, start_circt
 from .clock import warn_of_slow_operators
 from .compiler import Compiler
@@ -43,10 +43,11 @@ from .plan.bind import Interface
 from .read.records import ChooseTransfers, FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report
-from .resources.design import ultra_memories
+from .resources.design import module_resources, ultra_memories
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
+NO_LIMITS = Limits()
 
 
 def compile_module(
@@ -55,7 +56,7 @@ def compile_module(
     *,
     checks: Checks,
     overlap_loops: bool,
-    max_dsp: int | None,
+    limits: Limits,
     subnormals: str,
     choose: ChooseTransfers | None = None,
     **settings: Any,
@@ -68,23 +69,23 @@ def compile_module(
     check_caches(module, family(settings["device"]))
 
     def attempt(
-        module: ir.Module, quiet: bool, max_dsp: int | None = None
+        module: ir.Module, quiet: bool, limits: Limits = NO_LIMITS
     ) -> tuple[Compiler, Interface]:
         flush = subnormals == FLUSH
         program = read_program(module, top, checks=checks, flush=flush, quiet=quiet, choose=choose)
-        return _compile(program, top, max_dsp=max_dsp, subnormals=subnormals, **settings)
+        return _compile(program, top, limits=limits, subnormals=subnormals, **settings)
 
     tried = loops_to_try(module) if overlap_loops and checks == NO_CHECKS else []
     if tried:
         chosen = choose_loops(module, tried, attempt)
         compiler, made, notes = chosen.compiler, chosen.top, chosen.notes
-        if max_dsp is not None:
+        if limits != NO_LIMITS:
             program = compiler.program
             compiler, made = _compile(
-                program, top, max_dsp=max_dsp, subnormals=subnormals, **settings
+                program, top, limits=limits, subnormals=subnormals, **settings
             )
     else:
-        (compiler, made), notes = attempt(module, False, max_dsp), []
+        (compiler, made), notes = attempt(module, False, limits), []
     for compiled in compiler.modules.values():
         warn_of_slow_operators(
             compiled.function, compiler.library.record, compiler.library.clock_mhz
@@ -99,7 +100,7 @@ def _compile(
     clock_mhz: float,
     device: str,
     external: Sequence[str],
-    max_dsp: int | None,
+    limits: Limits,
     subnormals: str,
 ) -> tuple[Compiler, Interface]:
     """Compile a function that is read and what it calls."""
@@ -115,10 +116,10 @@ def _compile(
         compiler, made = compiled(wanted)
         return Compiled(compiler.modules, made.module, compiler.netlist())
 
-    if max_dsp is None:
+    if limits == NO_LIMITS:
         return compiled({})
     library = OperatorLibrary(device, clock_mhz, subnormals)
-    return compiled(meet_limit(attempt, library, max_dsp, record.place))
+    return compiled(meet_limits(attempt, library, limits, record.place))
 
 
 def compile_design(
@@ -133,6 +134,7 @@ def compile_design(
     check_dependences: bool = False,
     interface: str | Mapping[str, Any] | None = None,
     max_dsp: int | None = None,
+    max_lut: int | None = None,
     subnormals: str = "keep",
     overlap_loops: bool = True,
 ) -> HardwareDesign:
@@ -149,7 +151,8 @@ def compile_design(
         check_bounds: watch the subscripts that may be out of range; see :mod:`.emit.bounds`.
         check_dependences: watch the dependences that the schedule asserts, in the same way.
         interface: which interface of a board each argument gets; see :mod:`.interfaces`.
-        max_dsp: multiplier blocks that the design may take; see :mod:`.budget`.
+        max_dsp: multiplier blocks that the design may take; see :mod:`.budgets.blocks`.
+        max_lut: lookup tables that it may take, by its own estimate; see :mod:`.budgets.tables`.
         subnormals: ``"flush"`` makes float units to which they are zero.
         overlap_loops: whether loops around pipelines may run these at once; see :mod:`.overlap_loops`.
 
@@ -157,7 +160,8 @@ def compile_design(
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
         InterfaceError: an interface that an argument cannot have.
         PlacementError: a place that an array cannot have.
-        CapacityError: the design takes more than ``max_dsp`` blocks whatever it is made of.
+        CapacityError: the design takes more than ``max_dsp`` blocks, or ``max_lut`` lookup tables, whatever
+            it is made of.
         BuildError: when ``top`` names no function, or one without arguments and results; for a clock that
             no operator meets.
     """
@@ -167,7 +171,7 @@ def compile_design(
     choose = None
     if interface is not None and about is not None and not (check_bounds or check_dependences):
         choose = TransferChooser(about, interface, ram_bytes(family(device)))
-    checks = Checks(check_bounds, check_dependences)
+    checks, limits = Checks(check_bounds, check_dependences), Limits(max_dsp, max_lut)
     start_circt()
     compiler, made, notes = compile_module(
         module,
@@ -177,7 +181,7 @@ def compile_design(
         clock_mhz=clock_mhz,
         device=device,
         external=external,
-        max_dsp=max_dsp,
+        limits=limits,
         subnormals=subnormals,
         choose=choose,
     )
@@ -214,6 +218,9 @@ def compile_design(
         wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)
+    if wrapper is not None and max_lut is not None:
+        found = module_resources(netlist, device)
+        refuse_excess(compiler.modules, found, design.top, limits, function.place)
     body = netlist.body_text()
     design.hw_text = with_locations(body, compiler.locations)
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]

@@ -7,6 +7,7 @@ from allo.dialects.passes.run_time_checks import Checks
 from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest
 
+from .budgets import Limits
 from .compile import compile_module
 from .report import design_report
 from .resources.report import add_estimates
@@ -17,7 +18,8 @@ def estimate(request: BuildRequest) -> DesignReport:
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
-        CapacityError: the design takes more than ``max_dsp`` blocks whatever it is made of.
+        CapacityError: the design takes more than ``max_dsp`` blocks, or ``max_lut`` lookup tables, whatever
+            it is made of.
         BuildError: when the top is no function, or has neither arguments nor results.
     """
     settings = request.settings
@@ -33,7 +35,7 @@ def estimate(request: BuildRequest) -> DesignReport:
         clock_mhz=clock_mhz,
         device=device,
         external=settings["external"],
-        max_dsp=settings["max_dsp"],
+        limits=Limits(settings["max_dsp"], settings["max_lut"]),
         subnormals=settings["subnormals"],
     )
     report = design_report(

@@ -201,6 +201,13 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         none=True,
     ),
     _rtl(
+        "max_lut",
+        Integer(0, 100_000_000),
+        None,
+        "It may take so many lookup tables by its estimate; units are moved to multiplier blocks for that.",
+        none=True,
+    ),
+    _rtl(
         "overlap_loops",
         Flag(),
         True,

@@ -9,7 +9,7 @@ import numpy as np
 
 import allo
 from allo.backend.devices import DEFAULT_DEVICE
-from allo.backend.rtl.compile import compile_module
+from allo.backend.rtl.compile import NO_LIMITS, compile_module
 from allo.backend.rtl.graph.nodes import Node
 from allo.backend.rtl.graph.prune import regions_of
 from allo.backend.rtl.graph.regions import Leaf
@@ -106,7 +106,7 @@ def plan_of(
         s.top_func_name,
         checks=NO_CHECKS,
         overlap_loops=True,
-        max_dsp=None,
+        limits=NO_LIMITS,
         subnormals="keep",
         clock_mhz=200.0,
         device=DEFAULT_DEVICE,

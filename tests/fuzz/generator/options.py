@@ -32,6 +32,7 @@ DRAWN = (
     "device",
     "overlap_loops",
     "max_dsp",
+    "max_lut",
     "configs",
 )
 SET = {
@@ -93,6 +94,8 @@ def draw_options(program: Program, rng: random.Random) -> dict[str, Any]:
             program.runs = 1  # an AXI4-Stream takes words ahead, which wait for the next call
     elif 0.1 < outside < 0.2:
         found |= _memory(program, rng)
+    if rng.random() < 0.15:
+        found["max_lut"] = rng.choice((500, 1000, 2000, 5000, 20_000))
     return found
 
 

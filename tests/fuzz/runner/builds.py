@@ -28,6 +28,7 @@ _CLOCK = "No operator meets a clock of"
 MAY_BE_REFUSED = {
     "interface": "",
     "max_dsp": "",
+    "max_lut": "",
     "memory": "",
     "external": "",
     "clock_mhz": _CLOCK,

@@ -1,10 +1,12 @@
-"""Units of the kind that the schedule asks for, or a limit on multiplier blocks."""
+"""Units of the kind that the schedule asks for, or a limit on multiplier blocks or lookup tables."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from allo.dialects.diagnostics import SourcePlace
 
 from ...operators.library import OperatorLibrary
 from ...operators.spec import Operator
@@ -23,17 +25,21 @@ QUICK = ("arith.addf", "arith.subf", "arith.mulf", "arith.cmpf", *_EXTREMA)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a limit on multiplier blocks asks of one function.
+    """What limits on multiplier blocks and lookup tables ask of one function.
 
     Attributes:
         saved: multiplier blocks that packing products should save.
         least: bits of the products that take a block.
         fabric: of the operations of each operator, by name, how many are to be made of lookup tables.
+        blocks: the same of multiplier blocks.
+        kept: places of operations that are left as they are.
     """
 
     saved: int = 0
     least: int = 1
     fabric: Counter[str] = field(default_factory=Counter)
+    blocks: Counter[str] = field(default_factory=Counter)
+    kept: frozenset[SourcePlace] = frozenset()
 
 
 def map_units(
@@ -44,12 +50,13 @@ def map_units(
     What the schedule binds stays so, whatever a limit asks.
     """
     wanted = wanted or Wanted()
-    left = Counter(wanted.fabric)
-    for node in movable_nodes(function, static):
-        assert node.operator is not None
-        if not node.impl and left[node.operator.name] > 0:
-            left[node.operator.name] -= 1
-            node.impl = "fabric"
+    for impl, counts in (("fabric", wanted.fabric), ("dsp", wanted.blocks)):
+        left = Counter(counts)
+        for node in movable_nodes(function, static):
+            assert node.operator is not None
+            if not node.impl and left[node.operator.name] > 0 and node.place not in wanted.kept:
+                left[node.operator.name] -= 1
+                node.impl = impl
     changed = _pack(function, library, wanted)
     for node in movable_nodes(function, static):
         assert node.operator is not None
@@ -88,8 +95,12 @@ def plain_name(operator: Operator) -> str:
 
 def blocks_of(node: Node, least: int) -> int:
     """Multiplier blocks of an operation; products of fewer than ``least`` bits take none."""
-    operator = node.operator
-    if operator is None or operator.netlist is None:
+    return 0 if node.operator is None else blocks_in(node.operator, least)
+
+
+def blocks_in(operator: Operator, least: int) -> int:
+    """Multiplier blocks of an operator; products of fewer than ``least`` bits take none."""
+    if operator.netlist is None:
         return 0
     return sum(n.op == "mul" and n.width >= least for n in operator.netlist.nodes)
 

@@ -13,33 +13,18 @@ from dataclasses import dataclass
 
 from allo.dialects.diagnostics import CapacityError, SourcePlace
 
-from .compiled import CompiledModule
-from .graph.mapping.packing import PRODUCT, factors_of
-from .graph.mapping.units import Wanted, blocks_of, movable_nodes, plain_name
-from .graph.nodes import Node
-from .netlist.modules import Netlist
-from .operators.library import OperatorLibrary
-from .operators.spec import Operator
-from .resources.capacity import largest
-from .resources.design import ModuleResources, instance_counts, module_resources, whole
+from ..compiled import CompiledModule
+from ..graph.mapping.packing import PRODUCT, factors_of
+from ..graph.mapping.units import Wanted, blocks_of, movable_nodes, plain_name
+from ..graph.nodes import Node
+from ..operators.library import OperatorLibrary
+from ..operators.spec import Operator
+from ..resources.capacity import largest
+from ..resources.design import ModuleResources, instance_counts, module_resources, whole
+from .limits import Compiled
 
 ROUNDS = 16
 """Compilations after which a limit that is not met is given up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A design as far as its netlist.
-
-    Attributes:
-        modules: by name.
-        top: name of the top module.
-        netlist: its operations, after the passes.
-    """
-
-    modules: Mapping[str, CompiledModule]
-    top: str
-    netlist: Netlist
 
 
 def meet_limit(
