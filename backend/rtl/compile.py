@@ -32,7 +32,7 @@ from .export.writes_in_reset import writes_in_reset
 from .graph.mapping.units import Wanted
 from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
-from .interfaces.beside.choose import TransferChooser, join_transfers
+from .interfaces.beside.choose import LINE, TransferChooser, join_transfers
 from .interfaces.placed import card_of, placed_interface
 from .interfaces.wrapper import wrap
 from .netlist.modules import with_locations
@@ -170,7 +170,9 @@ def compile_design(
     about = None if interface is None else read_arguments(module, top, interface)
     choose = None
     if interface is not None and about is not None and not (check_bounds or check_dependences):
-        choose = TransferChooser(about, interface, ram_bytes(family(device)))
+        known = family(device)
+        requests = known.bus_width >= LINE
+        choose = TransferChooser(about, interface, ram_bytes(known), requests=requests)
     checks, limits = Checks(check_bounds, check_dependences), Limits(max_dsp, max_lut)
     start_circt()
     compiler, made, notes = compile_module(

@@ -6,7 +6,7 @@ streams is free. Loads of neighbours in one block are one get of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._mlir import ir
@@ -45,6 +45,8 @@ class Transfer:
     Attributes:
         loads, stores: the runs that pass; None where the array is not loaded, or not stored.
         load_stream, store_stream: names of the streams, "" for none.
+        request_stream: the name of one by which the function says which elements it loads, "" where that
+            is known beforehand.
     """
 
     name: str
@@ -54,6 +56,17 @@ class Transfer:
     stores: Runs | None
     load_stream: str
     store_stream: str
+    request_stream: str = ""
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether elements pass from memory to the function."""
+        return self.loads is not None or bool(self.request_stream)
+
+    @property
+    def streams(self) -> set[str]:
+        """The names of its streams."""
+        return {self.load_stream, self.store_stream, self.request_stream} - {""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,7 @@ def find_transfers(
         for position in positions:
             copy = ir.Module.parse(str(module))
             try:
-                found[position] = _Argument(copy, top, position).prepare()
+                found[position] = Argument(copy, top, position).prepare()
             except IrregularError as error:
                 found[position] = Refusal(str(error))
     return found
@@ -82,12 +95,14 @@ def make_transfers(module: ir.Module, top: str, positions: Iterable[int]) -> Non
     """Make streams of arguments that :func:`find_transfers` has found, in place."""
     with module.context, ir.Location.unknown():
         for position in positions:
-            argument = _Argument(module, top, position)
+            argument = Argument(module, top, position)
             argument.rewrite(argument.prepare())
 
 
-class _Argument:
+class Argument:
     """One array argument of the top function, and what it is called in the functions that get it."""
+
+    _second = _SECOND
 
     def __init__(self, module: ir.Module, top: str, position: int) -> None:
         self._functions = functions_of(module.operation)
@@ -187,11 +202,15 @@ class _Argument:
         for function, value in reversed(self._holders):
             mine: set[bool] = set()
             for op in _users(function, value):
-                mine |= found[callee_of(op)] if op.name == "func.call" else {op.name in _STORES}
+                mine |= found[callee_of(op)] if op.name == "func.call" else {self._gives(op)}
             if not mine:
                 raise IrregularError("a function gets it and does not use it")
             found[_name(function)] = mine
         return found
+
+    def _gives(self, op: ir.Operation) -> bool:
+        """Whether an access gives a stream words, and takes none."""
+        return op.name in _STORES
 
     # --- rewriting ------------------------------------------------------------------
 
@@ -209,8 +228,7 @@ class _Argument:
             handles[name] = self._declare(function, value, ways[name], transfer)
         for name, mine in zip(names, users, strict=True):
             calls = [op for op in mine if op.name == "func.call"]
-            for group in _groups([op for op in mine if op.name != "func.call"]):
-                self._exchange(group, handles[name][group[0].name in _STORES])
+            self._exchange_all([op for op in mine if op.name != "func.call"], handles[name])
             for op in calls:
                 callee = callee_of(op)
                 given = [handles[name][way] for way in sorted(ways[callee])]
@@ -229,7 +247,7 @@ class _Argument:
         declared[position] = self._stream_type(transfer, first)
         for way in others:
             handles[way] = entry_of(function).add_argument(ir.IndexType.get(), function.location)
-            names.append(names[position] + _SECOND)
+            names.append(names[position] + self._second)
             declared.append(self._stream_type(transfer, way))
         sign(function, names, declared)
         return handles
@@ -238,6 +256,12 @@ class _Argument:
         runs = transfer.stores if way else transfer.loads
         block = f"{runs.word}x" if runs is not None and runs.word > 1 else ""
         return f"stream<{block}{self._declared}, {DEPTH}>"
+
+    def _exchange_all(
+        self, accesses: Sequence[ir.Operation], handles: Mapping[bool, ir.Value]
+    ) -> None:
+        for group in _groups(accesses):
+            self._exchange(group, handles[self._gives(group[0])])
 
     def _exchange(self, group: Sequence[ir.Operation], handle: ir.Value) -> None:
         """A get in front of loads, or a put behind stores, of the neighbours of one block."""

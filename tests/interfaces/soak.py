@@ -189,6 +189,39 @@ def cached(rng: np.random.Generator) -> tuple[Case, Any]:
     return case, {name: _master(rng) for name in case.arrays}
 
 
+def gathered(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Elements that data decide, asked for one by one; an element of z may decide which one of x."""
+    T = TYPES[rng.integers(len(TYPES))]
+    M, N = (int(n) for n in rng.integers(2, 300, 2))
+    chained, every = bool(rng.integers(2)), int(rng.integers(1, 4))
+
+    def pick(at: int32[N], z: int32[M], x: T[M], y: T[N]):
+        for i in range(N):
+            if i % every == 0:
+                y[i] = x[z[at[i]]]
+            else:
+                y[i] = x[at[i]]
+
+    def both(at: int32[N], z: int32[M], x: T[M], y: T[N]):
+        for i in range(N):
+            k: int32 = z[at[i]]
+            if k % every == 0:
+                y[i] = x[M - 1 - at[i]]
+
+    schedule = allo.customize(pick if chained else both)
+    if rng.integers(4):
+        schedule.pipeline("i")
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        places = [rng.integers(0, M, n).astype(np.int32) for n in (N, M)]
+        return [*places, values(rng, T, (M,)), values(rng, T, (N,))]
+
+    asked = {name: _master(rng) for name in ("at", "z", "x", "y")}
+    for name in ("z", "x"):
+        asked[name]["copy"] = False
+    return Case(schedule, draw, tuple(asked)), asked
+
+
 def streams(rng: np.random.Generator) -> tuple[Case, Any]:
     """Arrays that are AXI4-Streams; scalars are registers or ports."""
     case = mapped(rng)
@@ -234,12 +267,13 @@ def registers(rng: np.random.Generator) -> tuple[Case, Any]:
 INTERFACES = {
     "m_axi": masters,
     "cached": cached,
+    "gathered": gathered,
     "axis": streams,
     "memory": memories,
     "mixed": mixed,
     "s_axilite": registers,
 }
-OUTSIDE = ("m_axi", "cached", "axis", "s_axilite")
+OUTSIDE = ("m_axi", "cached", "gathered", "axis", "s_axilite")
 """Those whose other ends cocotbext-axi has."""
 
 

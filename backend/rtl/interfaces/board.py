@@ -62,6 +62,7 @@ class Master:
         burst: beats of its longest burst.
         outstanding: bursts that may be under way at once, in each direction.
         reads, writes: the channels it has.
+        ids: bits of the ids of its reads, 0 for none; answers may then come in any order.
     """
 
     bundle: str
@@ -70,6 +71,7 @@ class Master:
     outstanding: int
     reads: bool
     writes: bool
+    ids: int = 0
 
     @property
     def prefix(self) -> str:
@@ -101,6 +103,11 @@ class Buffered:
     loaded: bool
     stored: bool
     beside: Transfer | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the core asks for its elements one by one."""
+        return self.beside is not None and bool(self.beside.request_stream)
 
     @property
     def bytes(self) -> int:

@@ -12,6 +12,7 @@ from allo.dialects.text.near import did_you_mean
 from allo.dialects.types import parse_type
 
 from ..design import ArrayInterface, StreamInterface
+from ..graph.linear import bits_unsigned
 from .arguments import Arguments
 from .board import BUS_ERROR, PAGE, Board, Buffered, Master, StreamEnd
 from .control import lay_out
@@ -226,7 +227,7 @@ def _buffered(array: ArrayInterface, bundle: str, arguments: Arguments) -> Buffe
         cell=max(8, 1 << (array.width - 1).bit_length()),
         signed=is_signed(dtype),
         count=count,
-        loaded=transfer.loads is not None if transfer else not (array.direction == "out" and whole),
+        loaded=transfer.is_loaded if transfer else not (array.direction == "out" and whole),
         stored=stored,
         beside=transfer,
     )
@@ -257,18 +258,27 @@ def _master(
     width = found.get("width", (min(arguments.widest, max(32, natural)), ""))[0]
     longest = PAGE // (width // 8)
     burst = min(found.get("burst", (DEFAULT_BURST, ""))[0], longest)
+    asks = any(b.is_asked for b in mine)
+    many = MOST_OUTSTANDING if asks else DEFAULT_OUTSTANDING
+    many = found.get("outstanding", (many, ""))[0]
     return Master(
         bundle,
-        width,
-        burst,
-        found.get("outstanding", (DEFAULT_OUTSTANDING, ""))[0],
+        max(width, mine[0].cell) if asks else width,
+        1 if asks else burst,
+        many,
         reads=any(b.loaded for b in mine),
         writes=any(b.stored for b in mine),
+        ids=bits_unsigned(many - 1) if asks else 0,
     )
 
 
 def _natural_width(buffered: Buffered, array: ArrayInterface) -> int:
-    """The bits that an array can use in a cycle; what passes beside the core fills the widest bus."""
+    """The bits that an array can use in a cycle; what passes beside the core fills the widest bus.
+
+    What a core asks for is one element.
+    """
+    if buffered.is_asked:
+        return buffered.cell
     if buffered.beside is not None:
         return 1 << (buffered.bytes * 8 - 1).bit_length()
     return most_lanes(array.layout, 512 // min(buffered.cell, 512)) * buffered.cell

@@ -53,6 +53,8 @@ def master_ports(master: Master) -> tuple[dict[str, int], dict[str, int]]:
     if master.reads:
         inputs |= {"RDATA": master.width, "RRESP": 2, "RLAST": 1, "RVALID": 1}
         outputs["RREADY"] = 1
+    if master.ids:
+        inputs["RID"] = outputs["ARID"] = master.ids
     return inputs, outputs
 
 

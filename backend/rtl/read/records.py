@@ -156,7 +156,8 @@ def read_program(
         fold_views(module)
         if choose is not None:
             transfers = choose(module, notes)
-            make_transfers(module, top, transfers)
+            walked = [n for n, transfer in transfers.items() if not transfer.request_stream]
+            make_transfers(module, top, walked)
         merge_repeated_arguments(module)
         if flush:
             flush_functions(module)

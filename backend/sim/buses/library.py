@@ -25,7 +25,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "wire": (None, (_POINTER, _TEXT, _POINTER, ctypes.c_uint32)),
     "memory": (
         None,
-        (_POINTER, _TEXT, ctypes.c_uint32, ctypes.c_uint32, _NUMBER, _NUMBER),
+        (_POINTER, _TEXT, ctypes.c_uint32, ctypes.c_uint32, _NUMBER, _NUMBER, _NUMBER),
     ),
     "pace": (None, (_POINTER, _TEXT, _WORD, _WORD, _WORD, _WORD)),
     "break": (None, (_POINTER, _TEXT, _NUMBER)),
@@ -35,7 +35,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ram": (None, (_POINTER, _TEXT, _NUMBER, _NUMBER)),
     "clear": (None, (_POINTER,)),
     "region": (None, (_POINTER, _TEXT, _WORD, _WORD, _POINTER, _NUMBER, _NUMBER)),
-    "dram": (None, (_POINTER, _POINTER, _POINTER, _POINTER, _WORD, _WORD)),
+    "dram": (None, (_POINTER, _POINTER, _POINTER, _POINTER, _WORD, _WORD, _WORD)),
     "words": (None, (_POINTER, _TEXT, _POINTER, _WORD, _WORD, _NUMBER)),
     "bank": (None, (_POINTER, _TEXT, _POINTER, _WORD, _WORD, _WORD)),
     "script": (None, (_POINTER, _TEXT, _POINTER, _WORD)),

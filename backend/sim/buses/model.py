@@ -35,6 +35,7 @@ from ..boundary.traffic import (
     MemoryChannel,
     StreamStatistics,
     Traffic,
+    device_of,
 )
 from ..dram.ports import DramPorts, longest_wait
 from ..driver.context import ContextLayout
@@ -126,7 +127,7 @@ class BusModel(DrivenModel):
         else:
             self._buses("host", LITE)
         for m in board.masters:
-            self._buses("memory", m.prefix, m.width, m.outstanding, m.reads, m.writes)
+            self._buses("memory", m.prefix, m.width, m.outstanding, m.reads, m.writes, m.ids > 0)
             self._buses("pace", m.prefix, *self._pace(m))
         for end in board.streams:
             model = self._outside.streams.get(end.name)
@@ -227,7 +228,8 @@ class BusModel(DrivenModel):
         if self._dram is None or not route or route[0].timing != DRAM:
             return
         handles = self._dram.handles(route)
-        self._buses("dram", *self._dram.requests, handles, len(route), route[0].line_bytes)
+        sizes = route[0].line_bytes, device_of(route[0]).burst_bytes
+        self._buses("dram", *self._dram.requests, handles, len(route), *sizes)
 
     def _connect(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Give every stream its words, or room for them."""

@@ -130,11 +130,11 @@ class DramPorts:
         device = device_of(about)
         words = np.zeros(11, dtype=np.uint64)
         self._library.allo_dram_ran(self._channels[name], cycles * TICKS, words.ctypes.data)
-        *counted, lines = words.tolist()
+        *counted, moved = words.tolist()
         counts = Counts(*counted)
         seconds = cycles / ((about.clock_mhz or 1) * 1e6)
         return ChannelStatistics(
-            lines * about.line_bytes,
+            moved,
             counts.bursts * device.bl_ck / (seconds * device.mhz * 1e6),
             DRAM,
             counts.hits,

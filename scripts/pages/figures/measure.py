@@ -33,6 +33,7 @@ class Benchmark:
 
 
 BENCHMARKS = (
+    Benchmark(("external",), "rtl_gather"),
     Benchmark(("gemm",), "rtl_gemm"),
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("memory",), "rtl_memory", slow=True),

@@ -89,6 +89,8 @@ def harness(board: Board) -> str:
     for master in board.masters:
         kinds = {"AR": "wire", "R": "reg"} if master.reads else {}
         kinds |= {"AW": "wire", "B": "reg"} if master.writes else {}
+        if master.ids:
+            kinds = {channel: kind for channel, kind in kinds.items() if channel not in ("AR", "R")}
         lines += [f"  {kind} {master.prefix}_{channel}ID = 0;" for channel, kind in kinds.items()]
         if master.writes:
             lines.append(f"  wire [{master.width - 1}:0] {master.prefix}_WDATA_all;")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.partition import unpartitioned
 from allo.dialects.diagnostics import InterfaceError
+from allo.dialects.interfaces.gathers import find_gathers, make_gather
 from allo.dialects.interfaces.runs import Runs
 from allo.dialects.interfaces.transfers import Refusal, Transfer, find_transfers
 from allo.dialects.types import Stream, parse_type
@@ -21,6 +22,10 @@ LINE = 512
 """Bits of a line of memory, by which the cost of a walk is compared with that of a copy."""
 MOST_MORE = 2
 """How many times the lines of a copy a walk may touch."""
+FEWER = 4
+"""An array is loaded by requests where it has so many times the elements that are loaded."""
+REQUESTS = 64
+"""Requests that may be under way where nothing is asked."""
 
 
 class TransferChooser:
@@ -28,13 +33,20 @@ class TransferChooser:
 
     Args:
         ram: bytes of RAM of the device; larger arrays are not copied if they can pass. None for any.
+        requests: whether the memories on the outside answer several requests at once.
     """
 
     def __init__(
-        self, known: Known, interface: str | Mapping[str, Any], ram: int | None = None
+        self,
+        known: Known,
+        interface: str | Mapping[str, Any],
+        ram: int | None = None,
+        *,
+        requests: bool = True,
     ) -> None:
         self._known = known
         self._ram = ram
+        self._requests = requests
         self._asked: dict[int, Mapping[str, Any]] = {}
         for position, parameter in enumerate(known.signature.arguments):
             if parameter.shape is None or isinstance(parameter.dtype, Stream):
@@ -46,14 +58,15 @@ class TransferChooser:
         self._bundles = Counter(str(f.get("bundle")) for f in self._asked.values() if "bundle" in f)
 
     def __call__(self, module: ir.Module, notes: list[str]) -> dict[int, Transfer]:
-        """The arrays that pass while the core runs, by position.
+        """The arrays that pass while the core runs, by position; those that it asks for are streams then.
 
         Raises:
             InterfaceError: one that must do so cannot.
         """
         wanted = [n for n, fields in self._asked.items() if fields.get("copy") is not True]
-        found = find_transfers(module, self._known.signature.top, wanted)
-        chosen: dict[int, Transfer] = {}
+        top = self._known.signature.top
+        chosen, refused = self._gathers(module, wanted, notes)
+        found = find_transfers(module, top, [n for n in wanted if n not in chosen])
         for position, transfer in found.items():
             fields = self._asked[position]
             why = self._against(fields, transfer)
@@ -61,6 +74,7 @@ class TransferChooser:
                 chosen[position] = transfer
                 continue
             parameter = self._known.signature.arguments[position]
+            why = refused.get(position, why) if isinstance(transfer, Refusal) else why
             if fields.get("copy") is False:
                 raise InterfaceError(
                     f"{parameter.name} cannot pass while {self._known.signature.top} runs: {why}.",
@@ -69,6 +83,41 @@ class TransferChooser:
                 )
             notes.append(f"{parameter.name} is copied whole, before or behind the run: {why}.")
         return chosen
+
+    def _gathers(
+        self, module: ir.Module, wanted: Sequence[int], notes: list[str]
+    ) -> tuple[dict[int, Transfer], dict[int, str]]:
+        """Let the core ask for elements that data decide; by position, and why others do not."""
+        top = self._known.signature.top
+        walks = find_transfers(module, top, wanted) if self._requests else {}
+        chosen: dict[int, Transfer] = {}
+        refused: dict[int, str] = {}
+        for position, walk in walks.items():
+            fields = self._asked[position]
+            alone = self._bundles[str(fields.get("bundle"))] <= 1
+            stored = self._known.signature.arguments[position].written
+            if not isinstance(walk, Refusal) or not alone or stored:
+                continue
+            loads = find_gathers(module, top, [position])[position]
+            if isinstance(loads, Refusal):
+                refused[position] = loads.why
+                continue
+            if fields.get("copy") is not False and not self._is_cheaper(position, loads):
+                continue
+            most = int(fields.get("outstanding") or REQUESTS)
+            chosen[position] = make_gather(module, top, position, most)
+            notes.append(
+                f"{chosen[position].name} is read by requests, up to {most} under way: {walk.why}."
+            )
+        return chosen, refused
+
+    def _is_cheaper(self, position: int, loads: int | None) -> bool:
+        """Whether so many requests are cheaper than a copy of an array."""
+        parameter = self._known.signature.arguments[position]
+        count = prod(extent or 0 for extent in parameter.shape or ())
+        if loads is not None and loads * FEWER <= count:
+            return True
+        return self._ram is not None and count * parameter.dtype.bits > 8 * self._ram
 
     def _against(self, fields: Mapping[str, Any], transfer: Transfer | Refusal) -> str:
         """Why an array is copied whole, "" for nothing."""
@@ -102,13 +151,13 @@ def join_transfers(
     design: HardwareDesign, transfers: Mapping[int, Transfer], arguments: int
 ) -> None:
     """Let a design have arrays where its core has streams; it has so many arguments."""
-    streams = {s for t in transfers.values() for s in (t.load_stream, t.store_stream) if s}
+    streams = {s for t in transfers.values() for s in t.streams}
     design.arguments = design.arguments[:arguments]
     design.streams = tuple(s for s in design.streams if s.name not in streams)
     arrays = {array.name: array for array in design.arrays}
     for position, transfer in transfers.items():
         direction = (
-            "both" if transfer.loads and transfer.stores else "out" if transfer.stores else "in"
+            "both" if transfer.is_loaded and transfer.stores else "out" if transfer.stores else "in"
         )
         name = design.arguments[position]
         arrays[name] = ArrayInterface(

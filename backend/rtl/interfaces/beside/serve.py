@@ -12,6 +12,7 @@ from ...graph.linear import bits_unsigned
 from ..board import Buffered, Master
 from ..masters import ADDRESS, reader_module, writer_module
 from ..parts import Made, concat, put_instance, up_down
+from .gather import Wanted, gather_module
 from .gearbox import packer_module, unpacker_module
 from .units import Units
 from .walker import walker_module
@@ -71,6 +72,9 @@ class Server:
         transfer = self._array.beside
         if transfer is None:
             return self._served
+        if transfer.request_stream:
+            self._answer(identifier(transfer.request_stream), identifier(transfer.load_stream))
+            return self._served
         if transfer.loads is not None and transfer.stores is not None:
             self._lead = self._text.named(f"{self._label}_lead")
         taken = given = ""
@@ -107,6 +111,27 @@ class Server:
         data = self._elements(data, runs.word)
         self._served.core |= {f"{stream}_data": data, f"{stream}_valid": valid}
         return text.all_of(valid, take)
+
+    def _answer(self, asks: str, stream: str) -> None:
+        """Elements that the core asks for, one by one."""
+        text, array = self._text, self._array
+        wanted = Wanted(bits_unsigned(array.count - 1), array.cell, array.width)
+        inputs = {
+            "base": self._address,
+            "number": self._core[f"{asks}_data"],
+            # A core that does not run asks for nothing.
+            "asked": text.all_of(self._core[f"{asks}_valid"], self._runs),
+            "ready": text.all_of(self._core[f"{stream}_ready"], self._runs),
+            **self._outside(("ARREADY", "RID", "RDATA", "RRESP", "RVALID")),
+        }
+        module = self._made.take(gather_module(self._master, wanted, self._made))
+        found = put_instance(text, f"{self._label}_gather", module, inputs)
+        self._served.core |= {
+            f"{asks}_ready": found["room"],
+            f"{stream}_data": found["data"],
+            f"{stream}_valid": found["valid"],
+        }
+        self._keep(found, ("ARID", "ARADDR", "ARLEN", "ARVALID", "RREADY"))
 
     def _store(self, runs: Runs, stream: str) -> str:
         """Core to memory; whether a word is given."""

@@ -50,8 +50,8 @@ void allo_bus_wire(void* sim, const char* name, void* at, uint32_t width) {
     of(sim).wires[name] = {static_cast<uint8_t*>(at), width};
 }
 
-void allo_bus_memory(void* sim, const char* name, uint32_t width, uint32_t outstanding, int reads, int writes) {
-    add<Memory>(sim, name, name, width, outstanding, reads != 0, writes != 0);
+void allo_bus_memory(void* sim, const char* name, uint32_t width, uint32_t outstanding, int reads, int writes, int ids) {
+    add<Memory>(sim, name, name, width, outstanding, reads != 0, writes != 0, ids != 0);
 }
 
 void allo_bus_pace(void* sim, const char* name, uint64_t latency, uint64_t ticks, uint64_t stall, uint64_t longest) {
@@ -77,11 +77,12 @@ void allo_bus_region(void* sim, const char* name, uint64_t base, uint64_t bytes,
 }
 
 // The last region lies on channels of dynamic memory.
-void allo_bus_dram(void* sim, void* ask, void* answer, void* const* channels, uint64_t ways, uint64_t line) {
+void allo_bus_dram(void* sim, void* ask, void* answer, void* const* channels, uint64_t ways, uint64_t line,
+                   uint64_t grain) {
     auto& dram = of(sim).regions.back().dram;
     dram.ask = reinterpret_cast<decltype(dram.ask)>(ask);
     dram.answer = reinterpret_cast<decltype(dram.answer)>(answer);
-    dram.channels.assign(channels, channels + ways), dram.line = line;
+    dram.channels.assign(channels, channels + ways), dram.line = line, dram.grain = grain;
 }
 
 void allo_bus_words(void* sim, const char* name, void* data, uint64_t cell, uint64_t count, int whole) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "sim.hpp"
 
@@ -10,8 +11,8 @@ namespace allo {
 
 class Memory : public Agent {
 public:
-    Memory(const std::string& prefix, uint32_t width, uint32_t outstanding, bool reads, bool writes)
-        : Agent(prefix), bytes_(width / 8), outstanding_(outstanding), reads_(reads), writes_(writes) {}
+    Memory(const std::string& prefix, uint32_t width, uint32_t outstanding, bool reads, bool writes, bool ids)
+        : Agent(prefix), bytes_(width / 8), outstanding_(outstanding), reads_(reads), writes_(writes), ids_(ids) {}
 
     struct Pace {
         uint64_t latency, ticks, stall, longest;  // cycles; 1/256 of a cycle for a word; chance times 2^32; cycles
@@ -22,7 +23,7 @@ public:
     void begin(Sim&) override {
         read_queue_.clear(), write_queue_.clear(), words_.clear(), answers_.clear();
         for (auto* offer : {&ar_, &aw_, &w_}) offer->forget();
-        r_valid_ = b_valid_ = false, free_ = 0;
+        r_valid_ = b_valid_ = begun_ = false, free_ = 0;
         bytes_read = bytes_written = bursts = 0;
         // Each run has manners of its own, all of which the specification allows.
         ar_after_valid_ = chance.coin(), aw_after_valid_ = chance.coin(), w_after_valid_ = chance.coin();
@@ -53,6 +54,7 @@ public:
             port(sim, "RDATA").set(r_data_.data());
             port(sim, "RLAST").put(r_last_);
             port(sim, "RRESP").put(r_resp_);
+            if (ids_) port(sim, "RID").put(r_id_);
         }
         if (writes_) {
             port(sim, "AWREADY").put(aw_ready_);
@@ -74,6 +76,7 @@ private:
         uint64_t address, beats, when;
         const Region* at = nullptr;  // in dynamic memory, and the lines that it has asked for
         std::deque<Dram::Line> lines = {};
+        uint64_t id = 0;
     };
     struct Answer {
         uint64_t when;
@@ -126,6 +129,10 @@ private:
     // Asks for the lines of a burst.
     void fetch(Sim& sim, Burst& burst) {
         if (!burst.at) return;
+        if (ids_ && burst.beats == 1) {
+            burst.lines.push_back(burst.at->dram.single(burst.address, bytes_, sim.cycle + 1));
+            return;
+        }
         uint64_t line = burst.at->dram.line, end = burst.address + burst.beats * bytes_;
         for (uint64_t at = burst.address / line * line; at < end; at += line)
             burst.lines.push_back(burst.at->dram.submit(at, sim.cycle + 1, false));
@@ -146,9 +153,11 @@ private:
     void sample_reads(Sim& sim) {
         bool valid = port(sim, "ARVALID").get(), fires = valid && ar_ready_;
         std::string payload = port(sim, "ARADDR").word() + port(sim, "ARLEN").word();
+        if (ids_) payload += port(sim, "ARID").word();
         ar_.hold(sim, name, "ARVALID", valid, ar_ready_, payload);
         if (fires) {
             read_queue_.push_back(address(sim, "AR"));
+            if (ids_) read_queue_.back().id = port(sim, "ARID").get();
             fetch(sim, read_queue_.back());
             if (read_queue_.size() > outstanding_)
                 sim.fail(name, "has more reads under way than it may");
@@ -159,13 +168,31 @@ private:
             bytes_read += bytes_;
             auto& burst = read_queue_.front();
             burst.address += bytes_;
-            if (--burst.beats == 0) read_queue_.pop_front();
+            if (--burst.beats == 0) read_queue_.pop_front(), begun_ = false;
         }
-        if (!r_valid_ && !read_queue_.empty() && read_queue_.front().when <= sim.cycle && idle(sim) &&
-            there(sim, read_queue_.front()) && !chance.strikes(sim.stall)) {
+        if (!r_valid_ && idle(sim) && choose(sim) && !chance.strikes(sim.stall)) {
             book(sim);
             offer_word(sim);
         }
+    }
+
+    // Whether the first burst has a word. Of bursts with ids, any is put first whose word is there; where
+    // ids are equal, and within a burst, the order stays.
+    bool choose(Sim& sim) {
+        auto has = [&](Burst& burst) { return burst.when <= sim.cycle && there(sim, burst); };
+        if (!ids_ || begun_) return !read_queue_.empty() && has(read_queue_.front());
+        std::vector<size_t> found;
+        std::set<uint64_t> seen;
+        for (size_t k = 0; k < read_queue_.size(); ++k)
+            if (seen.insert(read_queue_[k].id).second && has(read_queue_[k])) {
+                found.push_back(k);
+                if (!sim.stall) break;
+            }
+        if (found.empty()) return false;
+        auto at = read_queue_.begin() + std::ptrdiff_t(found[sim.stall ? chance.next() % found.size() : 0]);
+        std::rotate(read_queue_.begin(), at, at + 1);
+        begun_ = true;
+        return true;
     }
 
     void offer_word(Sim& sim) {
@@ -177,7 +204,7 @@ private:
             sim.fail(name, "reads address " + hex(burst.address) + ", where no argument lies that it loads");
         for (uint64_t k = 0; at && k < bytes_ && burst.address + k < at->base + at->bytes; ++k)
             r_data_[k] = at->data[burst.address + k - at->base];
-        r_last_ = burst.beats == 1;
+        r_last_ = burst.beats == 1, r_id_ = burst.id;
         r_valid_ = true;
     }
 
@@ -243,7 +270,8 @@ private:
 
     const uint64_t bytes_, outstanding_;
     uint64_t free_ = 0;
-    const bool reads_, writes_;
+    const bool reads_, writes_, ids_;
+    bool begun_ = false;  // the first burst that is read has been chosen
     std::deque<Burst> read_queue_, write_queue_;
     std::deque<Word> words_;
     std::deque<Answer> answers_;
@@ -251,7 +279,7 @@ private:
     bool ar_ready_ = false, aw_ready_ = false, w_ready_ = false, r_valid_ = false, b_valid_ = false;
     bool ar_after_valid_ = false, aw_after_valid_ = false, w_after_valid_ = false, aw_after_word_ = false;
     bool r_last_ = false;
-    uint64_t r_resp_ = 0, b_resp_ = 0;
+    uint64_t r_resp_ = 0, b_resp_ = 0, r_id_ = 0;
     std::vector<uint8_t> r_data_ = std::vector<uint8_t>(128);
 };
 

@@ -39,12 +39,12 @@ void* allo_dram_clocked(const uint64_t* timing, const uint8_t* map, uint64_t bit
     return new Clocked{Channel(times, std::vector<uint8_t>(map, map + bits)), memory, design};
 }
 void allo_dram_clocked_delete(void* channel) { delete static_cast<Clocked*>(channel); }
-// What the channel did by a tick; `into[10]` is the lines that were asked for.
+// What the channel did by a tick; `into[10]` is the bytes that were asked for.
 void allo_dram_ran(void* channel, uint64_t tick, uint64_t* into) {
     auto& c = *static_cast<Clocked*>(channel);
     c.channel.advance(c.cycle(tick));
     *reinterpret_cast<allo::Counts*>(into) = c.channel.counts;
-    into[10] = c.lines;
+    into[10] = c.bytes;
 }
 void* allo_dram_port(void* const* route, uint64_t ways, const uint64_t* place) {
     std::vector<Clocked*> channels;
@@ -56,7 +56,7 @@ void allo_dram_port_delete(void* port) { delete static_cast<Port*>(port); }
 uint64_t allo_dram_ask(void* channel, uint64_t address, uint64_t bytes, uint64_t now, uint64_t write) {
     auto& c = *static_cast<Clocked*>(channel);
     c.channel.advance(c.cycle(now));
-    ++c.lines;
+    c.bytes += bytes;
     return c.channel.submit(c.cycle(now), address, bytes, write != 0);
 }
 uint64_t allo_dram_answer(void* channel, uint64_t ticket, uint64_t now) {

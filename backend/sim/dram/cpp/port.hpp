@@ -9,7 +9,7 @@ namespace allo {
 // A channel and the ratio of its clock to ticks.
 struct Clocked {
     Channel channel;
-    uint64_t memory, design, lines = 0;
+    uint64_t memory, design, bytes = 0;
 
     uint64_t cycle(uint64_t tick) const { return scaled(tick, memory, design); }
     uint64_t tick(uint64_t cycle) const { return scaled(cycle, design, memory); }
@@ -82,7 +82,7 @@ private:
         uint64_t number = line * place_.banks + place_.first;
         Clocked* at = route_[number % route_.size()];
         uint64_t address = place_.base + number / route_.size() * place_.line_bytes;
-        ++at->lines;
+        at->bytes += place_.line_bytes;
         return {at, at->channel.submit(at->cycle(now), address, place_.line_bytes, write)};
     }
 
