@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import allo.dataflow as df
 from allo.boards import connect, simulate
+from allo.boards.host.device import Device
 from allo.errors import BoundaryError, DeadlockError, LineError
 from allo.ir.types import Stream, int32
 
@@ -71,3 +74,33 @@ def test_a_region_with_an_end_keeps_its_state_and_leaves_words_where_they_are() 
             port.press_reset()
             with pytest.raises(LineError, match="nothing was started"):
                 device(*given)
+
+
+def test_a_call_that_is_lost_behind_its_last_word_changes_no_array(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The words had come, and were given to the call before the arrays were read: a soak of 10,000 calls."""
+
+    def lost(device: Device) -> Any:
+        raise LineError("the line was lost")
+
+    calls = streams()
+    rng = np.random.default_rng(4)
+    with simulate(calls.module) as port:
+        device = connect(port, calls.module)
+        given, _, _ = calls.draw(rng)
+        while not given[0][0]:
+            given, _, _ = calls.draw(rng)
+        before = [a.copy() for a in given]
+        with monkeypatch.context() as patch:
+            patch.setattr(Device, "_receive", lost)
+            with pytest.raises(LineError, match="the arrays of the call are as before"):
+                device(*given)
+        for a, b in zip(given, before, strict=True):
+            np.testing.assert_array_equal(a, b)
+        calls.begin()
+        given, expected, _ = calls.draw(rng)
+        device(*given)
+        for a, b in zip(given, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+        device.close()

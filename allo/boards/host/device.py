@@ -141,6 +141,8 @@ class Device:
                 "The line was lost: the run's result is lost, the arrays of the call are as before."
             ) from error
         self._stale = False
+        if self._streams:
+            self._streams.fill()
         for stream in self._mod.design.streams:
             if stream.direction == "out":
                 from_words(*streams[stream.name], stream)

@@ -83,7 +83,7 @@ class Streams:
     def restart(self) -> None:
         """The core is in its first state again."""
         for end in self.ends:
-            end.position = end.moved = end.passed = end.granted = 0
+            end.position = 0
 
     def begin(self, words: dict[str, np.ndarray]) -> None:
         """Send the first words of a call, and say what room there is."""
@@ -119,10 +119,13 @@ class Streams:
         for end in self.ends:
             if end.granted != end.moved:
                 self._ask(PUT, end.place(end.moved), b"")
+        return {end.bank.source: end.moved for end in self.ends}
+
+    def fill(self) -> None:
+        """Give the call the words that came: once no request can fail, for a lost call changes nothing."""
         for end in self.ends:
             if end.bank.read:
                 end.cells[: end.passed] = end.words[: end.passed]
-        return {end.bank.source: end.moved for end in self.ends}
 
     def _ran_out(self) -> bool:
         """Whether a design without an end has taken all words of a stream, or given all that are wanted."""
