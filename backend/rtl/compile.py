@@ -20,7 +20,7 @@ from allo.target import BuildRequest
 from . import ports
 from .budgets import Compiled, Limits, meet_limits, refuse_excess
 from .circt import export_verilog, start_circt
-from .clock import warn_of_slow_operators
+from .clock import check_clock, warn_of_slow_operators
 from .compiler import Compiler
 from .design import HardwareDesign, SharedUnit
 from .emit.bounds import BoundsPort
@@ -44,6 +44,7 @@ from .read.records import ChooseTransfers, FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report
 from .resources.design import module_resources, ultra_memories
+from .slow_cycles import SlowCycle, slowest_cycle
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
@@ -107,6 +108,11 @@ def _compile(
     record = top_record(program, top)
     waiting = frozenset(external if "region" in record.attrs else ())
 
+    def around(fastest: int) -> SlowCycle | None:
+        compiler = Compiler(program, device, fastest, waiting, {}, subnormals)
+        compiler.compile(top)
+        return slowest_cycle(module.function for module in compiler.modules.values())
+
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
         compiler = Compiler(program, device, clock_mhz, waiting, wanted, subnormals)
         with without_collection():
@@ -116,6 +122,7 @@ def _compile(
         compiler, made = compiled(wanted)
         return Compiled(compiler.modules, made.module, compiler.netlist())
 
+    check_clock(family(device), clock_mhz, around)
     if limits == NO_LIMITS:
         return compiled({})
     library = OperatorLibrary(device, clock_mhz, subnormals)

@@ -9,7 +9,6 @@ from typing import Any
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.streams.endless import ENDLESS
 
-from .clock import check_clock
 from .compiled import CompiledModule
 from .emit.builder import ModuleBuilder, identifier
 from .emit.deep_fifo import fifo_of
@@ -59,7 +58,6 @@ class Compiler:
         self.wanted = wanted or {}
         self.external = external
         self.library = OperatorLibrary(device, clock_mhz, subnormals)
-        check_clock(self.library.record, clock_mhz)
         self._ask = partial(ask_for_memories, device=device, has_ultra=has_ultra(device))
         self.timing = TimingModel.of(
             self.library.device, clock_mhz, partial(quicker, library=self.library)

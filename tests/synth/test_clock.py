@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
@@ -12,7 +13,7 @@ from allo.backend.rtl.resources.design import module_resources
 from allo.backend.rtl.resources.paths import Path
 from allo.dialects.reports.figures import DesignReport, PathPart
 from allo.errors import BuildError, ClockWarning, OptionError
-from allo.ir.types import int8, int32
+from allo.ir.types import int8, int32, uint8
 from benchmarks.kernels import gemm, kept, largest
 from tests.netlist.reader import read_netlist
 
@@ -255,6 +256,81 @@ def test_a_clock_that_no_operator_meets_is_refused() -> None:
         "No operator meets a clock of 500 MHz on ecp5: a register and one lookup table "
         "with its wire take 2.10 ns.\nhelp: ask for at most 438 MHz."
     )
+
+
+def wrapped(x: int32[64]) -> int32:
+    s: int32 = 0
+    for i in range(64):
+        t: int32 = s + x[i]
+        s = t if t < 1000 else t - 1000
+    return s
+
+
+def scaled(x: uint8[64], h: int32[256]):
+    for i in range(64):
+        h[x[i]] = h[x[i]] * 45
+
+
+def _pipelined(kernel):
+    s = allo.customize(kernel)
+    s.pipeline("i")
+    return s
+
+
+@pytest.mark.parametrize(
+    ("kernel", "cycle", "levels"),
+    [
+        (
+            wrapped,
+            r"read of s \(test_clock\.py:{0}:20\) -> add_i33 \(test_clock\.py:{0}:20\) -> "
+            r"cmp_slt_i32 \(test_clock\.py:{1}:18\) -> mux_i33 \(test_clock\.py:{1}:13\) -> "
+            r"write of s \(test_clock\.py:{1}:9\) -> again",
+            "4 levels",
+        ),
+        (
+            scaled,
+            r"read of h \(test_clock\.py:{2}:19\) -> mul_\w+ \(test_clock\.py:{2}:19\) -> "
+            r"write of h \(test_clock\.py:{2}:9\) -> again",
+            "2 levels",
+        ),
+    ],
+    ids=["registers", "memory"],
+)
+def test_a_loop_that_no_clock_so_fast_lets_run_is_told_as_lines(kernel, cycle, levels) -> None:
+    """Of a clock that no operator meets: the cycle, its levels, and the clock that it can meet."""
+    line = kernel.__code__.co_firstlineno
+    cycle = cycle.format(line + 3, line + 4, line + 2)
+    with pytest.raises(
+        BuildError,
+        match=rf"No operator meets a clock of 500 MHz on ecp5: .* stands in a loop: the cycle {cycle} meets "
+        rf"at most \d+ MHz, whatever the initiation interval \({levels} of lookup tables in all\)\."
+        r"(?s:.*)help: ask for at most \d+ MHz",
+    ) as caught:
+        _pipelined(kernel).estimate(device="ecp5", clock_mhz=500)
+    told = re.search(r"meets at most (\d+) MHz", str(caught.value))
+    assert told is not None and f"ask for at most {told[1]} MHz" in str(caught.value)
+    assert caught.value.place is not None and caught.value.place.line > line
+
+
+@pytest.mark.parametrize("kernel", [wrapped, scaled], ids=lambda kernel: kernel.__name__)
+def test_the_clock_that_is_told_is_met(kernel) -> None:
+    """Just there no warning comes; above it a warning tells the same cycle."""
+    with pytest.raises(BuildError) as caught:
+        _pipelined(kernel).estimate(device="ecp5", clock_mhz=500)
+    limit = int(str(caught.value).partition("meets at most ")[2].split()[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _pipelined(kernel).estimate(device="ecp5", clock_mhz=limit)
+    with pytest.warns(
+        ClockWarning, match=rf"stands in a loop: .* -> again meets at most {limit} MHz"
+    ):
+        _pipelined(kernel).estimate(device="ecp5", clock_mhz=limit + 8)
+
+
+def test_a_loop_that_is_not_pipelined_waits_for_itself_anyway() -> None:
+    with pytest.raises(BuildError) as caught:
+        allo.customize(wrapped).estimate(device="ecp5", clock_mhz=500)
+    assert "stands in a loop" not in str(caught.value)
 
 
 # --- against nextpnr --------------------------------------------------------------------------

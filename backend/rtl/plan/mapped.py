@@ -90,7 +90,7 @@ class Mapped:
 
     def _word(self, node: Node, operands: list[Word]) -> Word:
         if node.kind == "wire":
-            return _wired(node, operands)
+            return wired(node, operands)
         net = node.operator.netlist if node.operator is not None else None
         if net is not None and [width for _, width in net.inputs] == [len(w) for w in operands]:
             return self._mapper.output(net, operands)
@@ -109,7 +109,8 @@ class Mapped:
         return max(taken + device.level_ns * several, enabled + device.glue_ns, *late.values())
 
 
-def _wired(node: Node, operands: list[Word]) -> Word:
+def wired(node: Node, operands: list[Word]) -> Word:
+    """The bits that a node without logic selects from those of its operands."""
     how, low = node.data[:2]
     if how == "concat":
         return tuple(bit for word in operands for bit in word)
@@ -133,18 +134,24 @@ def recurrent(body: Body) -> list[Node]:
 
     Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing 1 (1972).
     """
-    readers: dict[int, list[Node]] = defaultdict(list)
-    for node in body.nodes:
-        for operand in node.operands:
-            if operand.body is body:
-                readers[operand.number].append(node)
-    for edge in body.edges:
-        readers[edge.source.number].append(edge.target)
+    readers = followers(body)
     found: list[Node] = []
     for component in _components(body.nodes, readers):
         (first, *others) = component
         if others or any(reader is first for reader in readers[first.number]):
             found += component
+    return found
+
+
+def followers(body: Body) -> dict[int, list[Node]]:
+    """Of each node, by number, those that depend on it: its readers, and what must come behind it."""
+    found: dict[int, list[Node]] = defaultdict(list)
+    for node in body.nodes:
+        for operand in node.operands:
+            if operand.body is body:
+                found[operand.number].append(node)
+    for edge in body.edges:
+        found[edge.source.number].append(edge.target)
     return found
 
 
