@@ -51,6 +51,11 @@ class Placement:
         last = f"_{self.end - 1}" if self.count > 1 else ""
         return f"{self.kind}{self.first}{last}"
 
+    @property
+    def bundles(self) -> tuple[str, ...]:
+        """The names of the AXI masters of its channels, one each: ``hbm0``, ``hbm1``."""
+        return tuple(f"{self.kind}{n}" for n in range(self.first, self.end))
+
     def __str__(self) -> str:
         if not self.outside:
             return self.kind

@@ -93,6 +93,11 @@ def scaled(A: int8[64], B: int32[64]):
             {"A": "m_axi"},
             "needs a memory beside the device, and 1BitSquared iCEBreaker has none",
         ),
+        (
+            "ulx3s-85f",
+            {"A": {"kind": "m_axi", "bundle": ["a", "b"]}},
+            "A lies on 2 masters, and .* has one memory.",
+        ),
         ("ulx3s-85f", {"A": "axis"}, "does not serve the interfaces 'axis'"),
     ],
 )

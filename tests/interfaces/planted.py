@@ -9,6 +9,7 @@ import pytest
 
 from allo.backend.rtl.interfaces import shell
 from allo.backend.rtl.interfaces.beside import serve
+from allo.backend.rtl.interfaces.buses import clients, copies, gang
 
 
 def plant(
@@ -20,6 +21,6 @@ def plant(
     space = {"__name__": module.__name__, "__package__": module.__package__}
     exec(compile(source.replace(old, new), module.__file__ or "", "exec"), space)
     for name in names:
-        for user in (shell, serve):
+        for user in (shell, serve, gang, copies, clients):
             if hasattr(user, name):
                 monkeypatch.setattr(user, name, space[name])

@@ -222,6 +222,26 @@ def gathered(rng: np.random.Generator) -> tuple[Case, Any]:
     return Case(schedule, draw, tuple(asked)), asked
 
 
+def spread(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Arrays on several masters, which they share: engines behind arbiters, beside the core or copied."""
+    case = (mapped, partly, product, tiled, tiled)[rng.integers(5)](rng)
+    if case.arrays[-1] != "y":
+        _partition(case, rng)
+    every = [f"m{n}" for n in range(4)]
+    alike = {
+        "width": int(2 ** rng.integers(5, 10)),
+        "burst": int(2 ** rng.integers(0, 6)),
+        "outstanding": int(rng.integers(1, 20)),
+    }
+    asked = {}
+    for name in case.arrays:
+        some = [str(each) for each in rng.permutation(every)[: 2 ** rng.integers(3)]]
+        asked[name] = {"kind": "m_axi", "bundle": some, **alike}
+        if not rng.integers(3):
+            asked[name]["copy"] = True
+    return case, asked
+
+
 def streams(rng: np.random.Generator) -> tuple[Case, Any]:
     """Arrays that are AXI4-Streams; scalars are registers or ports."""
     case = mapped(rng)
@@ -268,6 +288,7 @@ INTERFACES = {
     "m_axi": masters,
     "cached": cached,
     "gathered": gathered,
+    "spread": spread,
     "axis": streams,
     "memory": memories,
     "mixed": mixed,

@@ -67,6 +67,10 @@ DESIGNS = {
     "masters": (lambda: allo.customize(axpy), "m_axi"),
     "narrow": (lambda: allo.customize(axpy), {"A": {"kind": "m_axi", "burst": 1}, "B": "memory"}),
     "banks": (banked, dict.fromkeys("ABC", WIDE)),
+    "several masters": (
+        lambda: allo.customize(axpy),
+        dict.fromkeys("AB", {"kind": "m_axi", "bundle": ["left", "right"], "width": 64}),
+    ),
     "one bundle": (banked, dict.fromkeys("ABC", SHARED)),
     "streams": (lambda: allo.customize(axpy), {"A": "axis", "a": "port", "return": "port"}),
     "stream arguments": (lambda: allo.customize(sums), {"n": "s_axilite"}),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from allo.backend.rtl.interfaces import control, masters, shell
+from allo.backend.rtl.interfaces.buses import copies
 from allo.errors import AlloError, DeadlockError, ProtocolError, SimulationError
 from allo.ir.types import int16, int32
 
@@ -74,17 +75,17 @@ FAULTS = {
         "has more (reads|writes) under way than it may",
     ),
     "bytes behind the array": (
-        shell,
+        copies,
         "text.mux(last, text.const((1 << tail) - 1, lanes), full, lanes) if tail else full",
         "full",
-        ("_Shell",),
+        ("Copies",),
         "writes address 0x[0-9a-f]+, where no argument lies that it stores",
     ),
     "an array is loaded twice as far": (
-        shell,
+        copies,
         "beats = [-(-b.bytes // (master.width // 8)) for b in mine]",
         "beats = [-(-2 * b.bytes // (master.width // 8)) for b in mine]",
-        ("_Shell",),
+        ("Copies",),
         "(reads|writes) address 0x[0-9a-f]+, where no argument lies",
     ),
     "the size of a word": (

@@ -90,6 +90,9 @@ def test_one_channel_is_one_axi_master_of_the_wrapper_and_of_vitis(tmp_path):
     assert mod.verilog == said.verilog
     assert [master.bundle for master in mod.design.board.masters] == ["hbm2"]
     assert mod.traffic.channels["hbm2"].bytes >= 3 * 4 * 64
+    s = placed(A="hbm[0:4]", B="hbm[3]")
+    mod = run(s.build(target="verilog", simulator="jit"))
+    assert [master.bundle for master in mod.design.board.masters] == [f"hbm{n}" for n in range(4)]
     s = placed(A="hbm[0:4]", B="on_chip")
     mod = s.build(target="vitis_hls", mode="hw_emu", project=str(tmp_path / "p"))
     assert "m_axi port=A offset=slave bundle=hbm0_3" in mod.hls_code
@@ -151,9 +154,9 @@ CHANNEL = external_memory("hbm2", clock_mhz=200)[0]
         ({"A": "hbm[32]"}, {}, "A lies in hbm[32], which a U280 does not have."),
         ({"A": "hbm[32]"}, {"device": "ecp5"}, "A lies in hbm[32], and hbm has 32 channels."),
         (
-            {"A": "hbm[0:2]"},
+            {"A": "hbm[0:3]"},
             {},
-            "A lies in hbm[0:2], and a wrapper for boards reaches an array by one",
+            "A lies in hbm[0:3], 3 channels, and a wrapper for boards takes 1, 2, 4, 8 and so on",
         ),
         (
             {"A": "hbm[0]"},
@@ -193,6 +196,17 @@ def test_builds_refuse_what_goes_not_together(where, options, text):
         s.build(**{"target": "verilog", **options})
     assert text in str(caught.value)
     assert "help: " in str(caught.value)
+
+
+def test_parts_of_arrays_count_as_masters_and_arrays_of_one_channel_as_one():
+    device = {"target": "verilog", "simulator": "jit"}
+    s = placed(A="hbm[0:32]", B="hbm[7]")
+    assert len(s.build(**device).design.board.masters) == 32
+    s = placed(A="hbm[0:32]", B="ddr[0]")
+    with pytest.raises(PlacementError) as caught:
+        s.build(**device)
+    assert "axpy has 33 AXI masters, and a U280 takes 32." in str(caught.value)
+    assert "help: place several arrays in one channel" in str(caught.value)
 
 
 def test_a_card_takes_so_many_masters(tmp_path):

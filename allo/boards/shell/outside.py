@@ -49,6 +49,12 @@ def memory_of(design: HardwareDesign, board: Board) -> tuple[BoardMemory, Sdram]
             "that the shell serves.",
             help="build for a board with SDRAM (ulx3s-85f), or without configs={'interface': …}.",
         )
+    spread = None if outside is None else outside.spread
+    if spread is not None:
+        raise BuildError(
+            f"{spread.name} lies on {len(spread.parts)} masters, and {board.title} has one memory.",
+            help="give it one bundle.",
+        )
     needed = sum(-(-a.bytes // PAGE) * PAGE for a in outside.arrays) if outside else 0
     room = min(known[0][0].bytes, 4 * MEMORY_WORDS)
     if needed > room:

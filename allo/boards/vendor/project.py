@@ -138,9 +138,9 @@ def _around_wrapper(mod: RTLModule, board: Board) -> dict[str, str]:
             size = 4 * register.words
             arguments.append(_Argument(register.name, position, register.offset, size))
             continue
-        channel = _CHANNEL.fullmatch(array.bundle)
+        channel = _CHANNEL.fullmatch(array.bundles[0])
         memory = f"{channel[1].upper()}[{channel[2]}]" if channel and card else ""
-        where = (register.offset, array.bytes, array.bundle, memory)
+        where = (register.offset, array.bytes, array.bundles[0], memory)
         arguments.append(_Argument(array.name, position, *where))
     kernel = kernel_of(wrapper)
     mhz = mod.report.clock_mhz if card else _system_clock(mod, board)
@@ -182,6 +182,12 @@ def _wrapper(mod: RTLModule, board: Board) -> Wrapper:
         raise BoardError(
             f"On {board.title} a host reaches a design by AXI4, and {mod.top_func_name} has other ports.",
             help='build with configs={"interface": "m_axi"}.',
+        )
+    if found.spread is not None:
+        raise BoardError(
+            f"{found.spread.name} lies on {len(found.spread.parts)} masters, and the host program of "
+            f"{board.title} passes one buffer an array.",
+            help="place it in one channel, or give it one bundle.",
         )
     return found
 

@@ -80,6 +80,19 @@ class Master:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What one master reaches of an array: every so many-th word of the bus, one after the other.
+
+    Attributes:
+        bundle: of the master.
+        register: the name of the register that holds the address.
+    """
+
+    bundle: str
+    register: str
+
+
+@dataclass(frozen=True, slots=True)
 class Buffered:
     """An array in a memory on the outside, which the wrapper copies to and from RAM beside the core.
 
@@ -87,7 +100,7 @@ class Buffered:
 
     Attributes:
         name: the argument or result.
-        bundle: of its AXI4 master.
+        parts: where it lies: word ``w`` of the bus is word ``w // n`` of part ``w % n`` of n.
         width: bits of an element; ``cell`` those it takes in memory.
         signed: whether its sign fills the cell.
         count: elements.
@@ -95,7 +108,7 @@ class Buffered:
     """
 
     name: str
-    bundle: str
+    parts: tuple[Part, ...]
     width: int
     cell: int
     signed: bool
@@ -113,6 +126,18 @@ class Buffered:
     def bytes(self) -> int:
         """Bytes it takes in memory."""
         return self.count * self.cell // 8
+
+    @property
+    def bundles(self) -> tuple[str, ...]:
+        """The masters that reach it."""
+        return tuple(part.bundle for part in self.parts)
+
+    def part_bytes(self, width: int) -> int:
+        """Bytes that each part takes in memory, behind buses of ``width`` bits."""
+        if len(self.parts) == 1:
+            return self.bytes
+        word = width // 8
+        return -(-self.bytes // (word * len(self.parts))) * word
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +181,11 @@ class Board:
     pins: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     wires: tuple[Wire, ...] = field(default=(), repr=False)
+
+    @property
+    def spread(self) -> Buffered | None:
+        """The first array that lies on several masters, if there is one."""
+        return next((array for array in self.arrays if len(array.parts) > 1), None)
 
     @property
     def address_bits(self) -> int:

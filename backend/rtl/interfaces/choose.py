@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,8 @@ from allo.dialects.types import parse_type
 from ..design import ArrayInterface, StreamInterface
 from ..graph.linear import bits_unsigned
 from .arguments import Arguments
-from .board import BUS_ERROR, PAGE, Board, Buffered, Master, StreamEnd
+from .board import BUS_ERROR, PAGE, Board, Buffered, Master, Part, StreamEnd
+from .buses.bundles import bundles_of, check_bundles, name_registers, side_by_side
 from .control import lay_out
 from .masters import ADDRESS
 from .shell import Core
@@ -41,7 +42,7 @@ class Asked:
     """What a user asks for one argument."""
 
     kind: str
-    bundle: str | None = None
+    bundle: str | Sequence[str] | None = None
     width: int | None = None
     burst: int | None = None
     outstanding: int | None = None
@@ -143,15 +144,7 @@ def _check_numbers(name: str, asked: Asked, place: SourcePlace | None) -> None:
             place,
             help="it takes True for a copy of the whole array, or False for none.",
         )
-    bundle = asked.bundle
-    if bundle is not None and not (
-        isinstance(bundle, str) and bundle.isascii() and bundle.isidentifier()
-    ):
-        raise InterfaceError(
-            f"The interface of {name} has bundle {bundle!r}, which cannot be part of a port's name.",
-            place,
-            help="letters, digits and underscores, as in 'gmem0'.",
-        )
+    check_bundles(name, asked.bundle, place)
 
 
 def plan_board(core: Core, asked: Mapping[str, Asked], arguments: Arguments) -> Board:
@@ -163,19 +156,28 @@ def plan_board(core: Core, asked: Mapping[str, Asked], arguments: Arguments) -> 
     arrays = {a.name: a for a in core.arrays}
     order = list(arguments.sorts)
     chosen = [n for n in order if asked[n].kind == "m_axi" and n in arrays]
-    bundles = {n: asked[n].bundle or f"gmem{chosen.index(n)}" for n in chosen}
-    buffered = tuple(_buffered(arrays[n], bundles[n], arguments) for n in chosen)
-    masters = tuple(
-        _master(bundle, [b for b in buffered if b.bundle == bundle], asked, arrays, arguments)
-        for bundle in dict.fromkeys(bundles.values())
+    bundles = {n: bundles_of(asked[n].bundle) or (f"gmem{chosen.index(n)}",) for n in chosen}
+    registers_of = name_registers(bundles, order)
+    buffered = tuple(
+        _buffered(arrays[n], tuple(map(Part, bundles[n], registers_of[n])), arguments)
+        for n in chosen
     )
+    masters = tuple(
+        _master(bundle, [b for b in buffered if bundle in b.bundles], asked, arrays, arguments)
+        for bundle in dict.fromkeys(bundle for some in bundles.values() for bundle in some)
+    )
+    widths_asked = {n: asked[n].width for n in chosen}
+    masters = side_by_side(masters, buffered, widths_asked, arguments.places)
     inputs = [s for s in core.scalars_in if asked.get(s.name, Asked("s_axilite")).kind != "port"]
     lite = asked[CONTROL].kind == "s_axilite"
     registers = None
     if lite:
-        widths = {s.name: s.width for s in inputs} | dict.fromkeys(chosen, ADDRESS)
+        widths = {s.name: s.width for s in inputs}
         results = [(s.name, s.width) for s in core.scalars_out]
-        inside = [(n, widths[n]) for n in order if n in widths]
+        inside: list[tuple[str, int]] = []
+        for n in order:
+            inside += [(each, ADDRESS) for each in registers_of.get(n, ())]
+            inside += [(n, widths[n])] if n in widths else []
         registers = lay_out(results, inside, [(BUS_ERROR, 1)] if masters else [])
     held = {r.name for r in registers or ()}
     board = Board(
@@ -206,7 +208,7 @@ def _check_names(board: Board, arguments: Arguments) -> None:
         seen.add(wire.name)
 
 
-def _buffered(array: ArrayInterface, bundle: str, arguments: Arguments) -> Buffered:
+def _buffered(array: ArrayInterface, parts: tuple[Part, ...], arguments: Arguments) -> Buffered:
     transfer = arguments.transfers.get(array.name)
     if not array.ports and transfer is None:
         raise InterfaceError(
@@ -222,7 +224,7 @@ def _buffered(array: ArrayInterface, bundle: str, arguments: Arguments) -> Buffe
     whole = array.name in arguments.results or array.name in arguments.written_whole
     return Buffered(
         name=array.name,
-        bundle=bundle,
+        parts=parts,
         width=array.width,
         cell=max(8, 1 << (array.width - 1).bit_length()),
         signed=is_signed(dtype),
@@ -273,15 +275,16 @@ def _master(
 
 
 def _natural_width(buffered: Buffered, array: ArrayInterface) -> int:
-    """The bits that an array can use in a cycle; what passes beside the core fills the widest bus.
+    """The bits of one of its buses that an array can use in a cycle; all, if it passes beside the core.
 
     What a core asks for is one element.
     """
     if buffered.is_asked:
         return buffered.cell
+    ways = len(buffered.parts)
     if buffered.beside is not None:
-        return 1 << (buffered.bytes * 8 - 1).bit_length()
-    return most_lanes(array.layout, 512 // min(buffered.cell, 512)) * buffered.cell
+        return (1 << (buffered.bytes * 8 - 1).bit_length()) // ways
+    return most_lanes(array.layout, 512 * ways // min(buffered.cell, 512)) * buffered.cell // ways
 
 
 def _stream(stream: StreamInterface, count: int | None) -> StreamEnd:

@@ -117,19 +117,37 @@ def _addresses(
     return Channel(issue, last, unasked, text.all_of(unasked, none))
 
 
+def _room(text: ModuleBuilder, burst: int, lines: int, channel: Channel, gone: str) -> str:
+    """Whether a burst of any length fits beside the words that are kept or asked for."""
+    bits = bits_unsigned(lines)
+    asked = text.named("asked")
+    more = text.extend(channel.length, 8, bits + 8, signed=False)
+    more = text.slice(more, 0, bits, bits + 8)
+    more = text.binary("add", more, text.const(1, bits), bits)
+    more = text.mux(channel.issue, more, text.const(0, bits), bits)
+    less = text.extend(gone, 1, bits, signed=False)
+    following = text.binary("sub", text.binary("add", asked, more, bits), less, bits)
+    text.register(asked, following, bits, reset=0)
+    return text.compare("ult", asked, text.const(lines - burst + 1, bits), bits)
+
+
 def _bad(text: ModuleBuilder, taken: str, response: str) -> None:
     """An output that is high in the cycle of a response other than OKAY."""
     wrong = text.compare("ne", response, text.const(0, 2), 2)
     text.output("bad", "i1", text.all_of(taken, wrong))
 
 
-def reader_module(master: Master, beats: int, made: Made, lines: int = 2) -> ModuleBuilder:
+def reader_module(
+    master: Master, beats: int, made: Made, lines: int = 2, *, measured: bool = False
+) -> ModuleBuilder:
     """The engine that reads: out ``data``, ``valid``, for ``ready``; ``beats`` is a width.
 
-    ``free`` is high when it may be told to go; ``lines`` are those that it keeps.
+    ``free`` is high when it may be told to go; ``lines`` are those that it keeps. One that is
+    ``measured`` asks for no more than it can keep, at least two bursts: it never lets the bus wait.
     """
     sizes = (master.burst, master.outstanding, beats, *([lines] if lines != 2 else []))
-    name = f"axi_reader_{master.width}x{'_'.join(map(str, sizes))}"
+    kind = "measured_reader" if measured else "reader"
+    name = f"axi_{kind}_{master.width}x{'_'.join(map(str, sizes))}"
     text = ModuleBuilder(name, Locations())
     inputs, outputs = address_ports("AR", beats)
     inputs |= {"RDATA": master.width, "RRESP": 2, "RLAST": 1, "RVALID": 1, "ready": 1}
@@ -143,7 +161,11 @@ def reader_module(master: Master, beats: int, made: Made, lines: int = 2) -> Mod
     )
     taken = text.all_of("%RVALID", fifo["in_ready"])
     over = text.all_of(taken, "%RLAST")
-    channel = _addresses(text, master, beats, "AR", over, text.const(1, 1))
+    room = text.named("room") if measured else text.const(1, 1)
+    channel = _addresses(text, master, beats, "AR", over, room)
+    if measured:
+        gone = text.all_of("%ready", fifo["out_valid"])
+        text.alias(room, _room(text, master.burst, lines, channel, gone), 1)
     text.output("free", "i1", channel.free)
     text.output("RREADY", "i1", fifo["in_ready"])
     text.output("data", f"i{master.width}", fifo["out_data"])

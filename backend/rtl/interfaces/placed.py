@@ -15,6 +15,8 @@ from allo.dialects.diagnostics import PlacementError, SourcePlace
 from allo.dialects.interfaces.placements import Placement, placements_of
 from allo.dialects.types import Stream
 
+from .buses.bundles import bundles_of
+
 
 def card_of(device: str) -> Card | None:
     """The card that the users of a family are likely to have."""
@@ -77,14 +79,14 @@ def _asked(
             place,
             help="leave it out of the option interface, or leave out s.place.",
         )
-    if where.count > 1:
+    if where.count & (where.count - 1):
         raise PlacementError(
-            f"{name} lies in {where}, and a wrapper for boards reaches an array by one AXI master.",
+            f"{name} lies in {where}, {where.count} channels, and a wrapper for boards takes 1, 2, 4, 8 and "
+            "so on of them.",
             place,
-            help="place it in one channel, or simulate its ports of RAM on the channels: memory='ideal' or "
-            "'dram'.",
+            help="place it in a power of two of channels: the words of the bus lie on them in turn.",
         )
-    return {"bundle": where.bundle, **fields}
+    return {"bundle": where.bundles if where.count > 1 else where.bundle, **fields}
 
 
 def _check_bundles(
@@ -93,15 +95,17 @@ def _check_bundles(
     places: Mapping[str, SourcePlace | None],
 ) -> None:
     """One master is of one channel."""
-    seen: dict[str, str] = {}
+    seen: dict[str, tuple[str, str]] = {}
     for name, where in placed.items():
         if not where.outside:
             continue
-        bundle = asked[name]["bundle"]
-        first = seen.setdefault(bundle, name)
-        if placed[first] != where:
-            raise PlacementError(
-                f"{first} and {name} are in bundle {bundle}, and lie in {placed[first]} and {where}.",
-                places.get(name),
-                help="leave out the bundle: each channel has a master of its own.",
-            )
+        bundles = bundles_of(asked[name]["bundle"])
+        channels = where.bundles if len(bundles) == where.count else (str(where),) * len(bundles)
+        for bundle, channel in zip(bundles, channels, strict=True):
+            first, other = seen.setdefault(bundle, (name, channel))
+            if other != channel:
+                raise PlacementError(
+                    f"{first} and {name} are in bundle {bundle}, and lie in {placed[first]} and {where}.",
+                    places.get(name),
+                    help="leave out the bundle: each channel has a master of its own.",
+                )

@@ -39,6 +39,25 @@ def from_image(
     _extend(own, width, signed=signed)
 
 
+def deal(image: np.ndarray, ways: int, step: int) -> list[np.ndarray]:
+    """The bytes of an array in so many parts: words of ``step`` bytes go to them in turn."""
+    if ways == 1:
+        return [image]
+    rows = -(-image.nbytes // (ways * step))
+    whole = np.zeros(rows * ways * step, np.uint8)
+    whole[: image.nbytes] = image
+    words = whole.reshape(rows, ways, step)
+    return [np.ascontiguousarray(words[:, n]).reshape(-1) for n in range(ways)]
+
+
+def gather(images: list[np.ndarray], size: int, step: int) -> np.ndarray:
+    """The ``size`` bytes of an array from its parts."""
+    if len(images) == 1:
+        return images[0]
+    words = [image.reshape(-1, step) for image in images]
+    return np.ascontiguousarray(np.stack(words, axis=1).reshape(-1)[:size])
+
+
 def _extend(rows: np.ndarray, width: int, *, signed: bool) -> None:
     """Fill the bytes of each row above ``width`` bits with its sign, or with zeros."""
     whole, part = divmod(width, 8)

@@ -18,7 +18,7 @@ from allo.backend.rtl.interfaces.board import (
     Master,
     StreamEnd,
 )
-from allo.dialects.diagnostics import ProtocolError, SimulationError
+from allo.dialects.diagnostics import OptionError, ProtocolError, SimulationError
 
 from ..boundary.storage import (
     arrangement,
@@ -43,7 +43,7 @@ from ..driver.ports import PortMap
 from ..engines.interface import BuildOptions, RunOptions, SimResult
 from ..engines.model import DrivenModel, Evaluated
 from ..engines.progress import MARGIN, SETTLING, Watch
-from .image import from_image, to_image
+from .image import deal, from_image, gather, to_image
 from .library import Buses
 from .script import Script, run_script
 
@@ -65,6 +65,15 @@ class Clocking:
     reset: int
     handle: int
     packed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An array in memory: where each of its parts lies, by register, their bytes, and bytes of a word."""
+
+    bases: list[tuple[str, int]]
+    images: list[np.ndarray]
+    step: int
 
 
 class BusModel(DrivenModel):
@@ -139,13 +148,15 @@ class BusModel(DrivenModel):
     def _pace(self, master: Master) -> tuple[int, int, int, int]:
         """Latency, ticks of a word, chance of a stall and the longest one, of the memory at a port.
 
-        An array on several channels has the bandwidth of all of them. Where arrays of one bundle lie
-        in different memories, the slowest counts.
+        What a master reaches on several channels has the bandwidth of all of them. Where arrays of one
+        bundle lie in different memories, the slowest counts.
         """
         routes = [
-            self._outside.memory[a.name]
+            route
             for a in self._board.arrays
-            if a.bundle == master.bundle and self._is_ideal(a.name)
+            if self._is_ideal(a.name)
+            for part, route in zip(a.parts, self._routes(a), strict=True)
+            if part.bundle == master.bundle
         ]
         if not routes:
             return 0, 0, 0, 0
@@ -161,6 +172,23 @@ class BusModel(DrivenModel):
     def _is_ideal(self, name: str) -> bool:
         route = self._outside.memory.get(name, ())
         return any(channel.timing != DRAM for channel in route)
+
+    def _routes(self, array: Buffered) -> list[tuple[MemoryChannel, ...]]:
+        """The channels of each part of an array.
+
+        Raises:
+            OptionError: they cannot be shared out to the masters.
+        """
+        route, ways = tuple(self._outside.memory.get(array.name, ())), len(array.parts)
+        if len(route) % ways and ways % max(1, len(route)):
+            raise OptionError(
+                f"{array.name} has {ways} masters, and memory= gives it {len(route)} channels.",
+                help="give it one channel, or one for each master.",
+            )
+        if len(route) >= ways:
+            each = len(route) // ways
+            return [route[n * each : (n + 1) * each] for n in range(ways)]
+        return [route[n * len(route) // ways :][:1] for n in range(ways)]
 
     def _step_buses(self) -> None:
         self._context["status"] = self._buses("step", self._context["budget"])
@@ -182,7 +210,7 @@ class BusModel(DrivenModel):
         words = self._connect(arrays)
         banks = self._fill_banks(arrays)
         stalled = self._stall > 0
-        values = {**scalars, **{name: base for name, (base, _) in images.items()}}
+        values = {**scalars, **{r: base for found in images.values() for r, base in found.bases}}
         interrupts = not stalled or bool(rng.integers(2))
         script = run_script(self._board, values, interrupts=interrupts, check=stalled)
         rows = script.rows()
@@ -200,27 +228,37 @@ class BusModel(DrivenModel):
 
     def _place(
         self, arrays: Mapping[str, np.ndarray], rng: np.random.Generator
-    ) -> dict[str, tuple[int, np.ndarray]]:
+    ) -> dict[str, Placed]:
         """Put the buffered arrays into memory, at addresses that change from run to run."""
         self._buses("clear")
         lying = any(c.timing == DRAM for c in self._outside.channels.values())
         self._dram = DramPorts(self._outside.channels) if lying else None
-        found: dict[str, tuple[int, np.ndarray]] = {}
+        found: dict[str, Placed] = {}
         lanes = {m.bundle: m.width // 8 for m in self._board.masters}
         base = FIRST_ADDRESS
         for each in self._board.arrays:
-            step = lanes[each.bundle]
-            base += PAGE + int(rng.integers(PAGE // step)) * step
+            step = lanes[each.bundles[0]]
             image = to_image(
                 arrays[each.name], each.count, each.width, each.cell, signed=each.signed
             )
-            self._buses(
-                "region", each.name, base, image.nbytes, image.ctypes.data, each.loaded, each.stored
-            )
-            self._lie(self._outside.memory.get(each.name, ()))
-            found[each.name] = (base, image)
-            base += -(-image.nbytes // PAGE) * PAGE
-            base -= base % PAGE
+            images = deal(image, len(each.parts), step)
+            bases = []
+            for part, mine, route in zip(each.parts, images, self._routes(each), strict=True):
+                base += PAGE + int(rng.integers(PAGE // step)) * step
+                self._buses(
+                    "region",
+                    part.register,
+                    base,
+                    mine.nbytes,
+                    mine.ctypes.data,
+                    each.loaded,
+                    each.stored,
+                )
+                self._lie(route)
+                bases.append((part.register, base))
+                base += -(-mine.nbytes // PAGE) * PAGE
+                base -= base % PAGE
+            found[each.name] = Placed(bases, images, step)
         return found
 
     def _lie(self, route: Sequence[MemoryChannel]) -> None:
@@ -259,14 +297,16 @@ class BusModel(DrivenModel):
     def _take(
         self,
         arrays: Mapping[str, np.ndarray],
-        images: Mapping[str, tuple[int, np.ndarray]],
+        images: Mapping[str, Placed],
         words: Mapping[str, np.ndarray],
         banks: Mapping[str, np.ndarray],
     ) -> None:
         """Put what the design has written back into the arrays."""
         for each in self._board.arrays:
             if each.stored:
-                self._take_image(arrays[each.name], images[each.name][1], each)
+                placed = images[each.name]
+                whole = gather(placed.images, each.bytes, placed.step)
+                self._take_image(arrays[each.name], whole, each)
         for end in self._board.streams:
             if end.output:
                 cells = arrays[end.name]
@@ -353,7 +393,12 @@ class BusModel(DrivenModel):
         return int.from_bytes(room.raw, "little")
 
     def _passed(self, stream: str) -> str:
-        end = next(e for e in self._board.streams if e.name == stream)
+        end = next((e for e in self._board.streams if e.name == stream), None)
+        if end is None:  # the elements of an array that pass beside the core
+            bundles = next((a.bundles for a in self._board.arrays if a.name == stream), ())
+            prefixes = [m.prefix for m in self._board.masters if m.bundle in bundles]
+            moved = sum(self._buses("bytes", p, way) for p in prefixes for way in (0, 1))
+            return f"moved {moved} bytes on the masters of {stream}"
         verb = "took" if end.output else "fed"
         return f"{verb} {self._buses('passed', stream)} words"
 

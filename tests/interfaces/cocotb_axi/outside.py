@@ -103,6 +103,12 @@ def harness(board: Board) -> str:
     return "\n".join([*lines, f"  {board.top} dut (", ",\n".join(ports), "  );", "endmodule", ""])
 
 
+def dealt(data: bytes, ways: int, step: int) -> list[bytes]:
+    """An array in parts: its words of ``step`` bytes go to them in turn; the last ones may be short."""
+    words = [data[at : at + step] for at in range(0, len(data), step)]
+    return [b"".join(words[n::ways]) for n in range(ways)] if ways > 1 else [data]
+
+
 class Plan:
     """The runs of one design, which are made before the simulation starts."""
 
@@ -154,16 +160,19 @@ class Plan:
             cell = memory_cell(dtype.bits)
             first = image(words_of(before[each.name], dtype), cell, dtype.bits, rng)
             last = image(words_of(after[each.name], dtype), cell, dtype.bits, None)
-            step = lanes[each.bundle]
-            place += int(rng.integers(PAGE // step)) * step
-            low, high = rng.bytes(GUARD), rng.bytes(GUARD)
-            run["blocks"].append(
-                {"address": place - GUARD, "data": (low + first + high).hex(), "name": each.name}
-            )
-            wanted.blocks.append((each.name, low + (last if each.stored else first) + high))
-            found[each.name] = place
-            place += -(-(len(first) + 2 * PAGE) // PAGE) * PAGE
-            place -= place % PAGE
+            step, ways = lanes[each.bundles[0]], len(each.parts)
+            last = last if each.stored else first
+            pieces = zip(each.parts, dealt(first, ways, step), dealt(last, ways, step), strict=True)
+            for part, now, then in pieces:
+                name = part.register
+                place += int(rng.integers(PAGE // step)) * step
+                low, high = rng.bytes(GUARD), rng.bytes(GUARD)
+                data = (low + now + high).hex()
+                run["blocks"].append({"address": place - GUARD, "data": data, "name": name})
+                wanted.blocks.append((name, low + then + high))
+                found[name] = place
+                place += -(-(len(now) + 2 * PAGE) // PAGE) * PAGE
+                place -= place % PAGE
         return found
 
     def _refusal(self, run: Any, wanted: Wanted, places: Any, rng: np.random.Generator) -> None:
@@ -174,7 +183,7 @@ class Plan:
         if rng.random() >= 0.125:
             return
         each = self.board.arrays[rng.integers(len(self.board.arrays))]
-        at = places[each.name] + int(rng.integers(each.bytes))
+        at = places[each.name] + int(rng.integers(max(1, each.bytes // len(each.parts))))
         run["refused"] = [at, at + 1]
         wanted.registers["bus_error"] = 1
 

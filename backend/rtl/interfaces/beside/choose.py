@@ -17,6 +17,7 @@ from allo.dialects.types import Stream, parse_type
 
 from ...design import ArrayInterface, HardwareDesign
 from ..arguments import Known
+from ..buses.bundles import bundles_of
 
 LINE = 512
 """Bits of a line of memory, by which the cost of a walk is compared with that of a copy."""
@@ -55,7 +56,8 @@ class TransferChooser:
             fields = asked if isinstance(asked, Mapping) else {"kind": asked}
             if fields.get("kind") == "m_axi":
                 self._asked[position] = fields
-        self._bundles = Counter(str(f.get("bundle")) for f in self._asked.values() if "bundle" in f)
+        masters = (bundles_of(fields.get("bundle")) for fields in self._asked.values())
+        self._users = Counter(bundle for some in masters for bundle in some)
 
     def __call__(self, module: ir.Module, notes: list[str]) -> dict[int, Transfer]:
         """The arrays that pass while the core runs, by position; those that it asks for are streams then.
@@ -94,7 +96,8 @@ class TransferChooser:
         refused: dict[int, str] = {}
         for position, walk in walks.items():
             fields = self._asked[position]
-            alone = self._bundles[str(fields.get("bundle"))] <= 1
+            bundles = bundles_of(fields.get("bundle"))
+            alone = len(bundles) < 2 and all(self._users[each] == 1 for each in bundles)
             stored = self._known.signature.arguments[position].written
             if not isinstance(walk, Refusal) or not alone or stored:
                 continue
@@ -121,8 +124,6 @@ class TransferChooser:
 
     def _against(self, fields: Mapping[str, Any], transfer: Transfer | Refusal) -> str:
         """Why an array is copied whole, "" for nothing."""
-        if self._bundles[str(fields.get("bundle"))] > 1:
-            return "it shares its bundle"
         if isinstance(transfer, Refusal):
             return transfer.why
         if fields.get("copy") is False:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from allo.dialects.interfaces.runs import Runs
 
 from ...emit.builder import ModuleBuilder, identifier
 from ...graph.linear import bits_unsigned
-from ..board import Buffered, Master
-from ..masters import ADDRESS, reader_module, writer_module
-from ..parts import Made, concat, put_instance, up_down
+from ..board import Buffered
+from ..buses.gang import Gang, Orders
+from ..masters import ADDRESS
+from ..parts import concat, put_instance, up_down
 from .gather import Wanted, gather_module
 from .gearbox import packer_module, unpacker_module
 from .units import Units
@@ -27,13 +28,11 @@ class Served:
     """What the shell joins: values by name.
 
     Attributes:
-        wires: outputs of the wrapper.
         core: inputs of the core.
         stored: whether every word has been written, "" where none is.
         bad: bits that say that a memory has answered with an error.
     """
 
-    wires: dict[str, str] = field(default_factory=dict)
     core: dict[str, str] = field(default_factory=dict)
     stored: str = ""
     bad: list[str] = field(default_factory=list)
@@ -43,27 +42,26 @@ class Server:
     """Serves one array in the text of a shell.
 
     Args:
-        pulses: the pulse that starts a run, and whether the core runs; ``address`` is where the array lies.
+        gang: the masters on which the array lies, at ``addresses``.
+        pulses: the pulse that starts a run, and whether the core runs.
         core: outputs of the core by name.
     """
 
     def __init__(
         self,
-        text: ModuleBuilder,
-        made: Made,
+        gang: Gang,
         array: Buffered,
-        master: Master,
         top: str,
         pulses: tuple[str, str],
-        address: str,
+        addresses: Sequence[str],
         core: Mapping[str, str],
     ) -> None:
-        self._text, self._made = text, made
-        self._array, self._master = array, master
+        self._text, self._made, self._gang = gang.text, gang.made, gang
+        self._array, self._master = array, gang.master
         self._name = f"{top}_{identifier(array.name)}"
         self._label = identifier(array.name)
         self._go, self._runs = pulses
-        self._address, self._core = address, core
+        self._addresses, self._core = addresses, core
         self._lead = ""
         self._served = Served()
 
@@ -91,14 +89,11 @@ class Server:
         """Memory to core; whether a word is taken."""
         text, units = self._text, self._units(runs)
         free, take = text.named(f"{self._label}_read_free"), text.named(f"{self._label}_take")
-        run = self._requests("read", units, free)
-        names = ("ARREADY", "RDATA", "RRESP", "RLAST", "RVALID")
         ready = text.named(f"{self._label}_line_ready")
-        inputs = {**run, **self._outside(names), "ready": ready}
-        module = reader_module(self._master, self._beats(units), self._made, LINES)
-        found = put_instance(text, f"{self._label}_reader", self._made.take(module), inputs)
+        orders = self._requests("read", units, free)
+        found = self._gang.read(f"{self._label}_reader", orders, ready, LINES)
         text.alias(free, found["free"], 1)
-        self._keep(found, ("ARADDR", "ARLEN", "ARVALID", "RREADY"))
+        self._served.bad.append(found["bad"])
         module = self._made.take(unpacker_module(f"{self._name}_unpack", units, self._made))
         words = self._run_of(
             "unpack", module, units,
@@ -117,12 +112,12 @@ class Server:
         text, array = self._text, self._array
         wanted = Wanted(bits_unsigned(array.count - 1), array.cell, array.width)
         inputs = {
-            "base": self._address,
+            "base": self._addresses[0],
             "number": self._core[f"{asks}_data"],
             # A core that does not run asks for nothing.
             "asked": text.all_of(self._core[f"{asks}_valid"], self._runs),
             "ready": text.all_of(self._core[f"{stream}_ready"], self._runs),
-            **self._outside(("ARREADY", "RID", "RDATA", "RRESP", "RVALID")),
+            **self._gang.alone(),
         }
         module = self._made.take(gather_module(self._master, wanted, self._made))
         found = put_instance(text, f"{self._label}_gather", module, inputs)
@@ -131,7 +126,8 @@ class Server:
             f"{stream}_data": found["data"],
             f"{stream}_valid": found["valid"],
         }
-        self._keep(found, ("ARID", "ARADDR", "ARLEN", "ARVALID", "RREADY"))
+        self._gang.keep_alone(found)
+        self._served.bad.append(found["bad"])
 
     def _store(self, runs: Runs, stream: str) -> str:
         """Core to memory; whether a word is given."""
@@ -166,20 +162,12 @@ class Server:
         if self._lead:
             taken = text.all_of(taken, ahead)
         text.alias(room, taken, 1)
-        run = self._requests("write", units, free)
-        inputs = {
-            **run,
-            **self._outside(("AWREADY", "WREADY", "BRESP", "BVALID")),
-            "data": lines["out_data"],
-            "strobe": lines["out_strobe"],
-            "valid": lines["out_valid"],
-        }
-        module = writer_module(self._master, self._beats(units), self._made)
-        found = put_instance(text, f"{label}_writer", self._made.take(module), inputs)
+        orders = self._requests("write", units, free)
+        words = lines["out_data"], lines["out_strobe"], lines["out_valid"]
+        found = self._gang.write(f"{label}_writer", orders, words)
         text.alias(free, found["free"], 1)
         text.alias(ready, found["ready"], 1)
-        names = ("AWADDR", "AWLEN", "AWVALID", "WDATA", "WSTRB", "WLAST", "WVALID", "BREADY")
-        self._keep(found, names)
+        self._served.bad.append(found["bad"])
         self._served.stored = text.all_of(text.invert(self._asking), found["idle"])
         return text.all_of(valid, room)
 
@@ -199,23 +187,22 @@ class Server:
         found = put_instance(self._text, f"{self._label}_{way}_runs", module, inputs)
         return found["start"], found["valid"]
 
-    def _requests(self, way: str, units: Units, free: str) -> dict[str, str]:
-        """What an engine is told of each run."""
+    def _requests(self, way: str, units: Units, free: str) -> Orders:
+        """What the engines are told of each run."""
         text, line, bits = self._text, units.line, units.start_bits
         start, valid = self._walk(way, units, free)
         self._asking = valid
         shift = line.bit_length() - 1
-        size = (self._master.width // 8).bit_length() - 1
-        base = self._address
+        size = (self._master.width // len(self._addresses) // 8).bit_length() - 1
+        bases = self._addresses
         if units.starts[1] >= line:
             number = text.slice(start, shift, bits - shift, bits)
             parts = (
                 [(text.const(0, size), size), (number, bits - shift)] if size else [(number, bits)]
             )
             width = bits - shift + size
-            base = text.binary(
-                "add", base, text.extend(concat(text, parts), width, ADDRESS, signed=False), ADDRESS
-            )
+            far = text.extend(concat(text, parts), width, ADDRESS, signed=False)
+            bases = [text.binary("add", base, far, ADDRESS) for base in bases]
         beats = self._beats(units)
         many = text.const(units.most_lines, beats)
         if not units.is_aligned:
@@ -225,7 +212,7 @@ class Server:
             end = text.binary("add", offset, text.const(units.length + line - 1, wide), wide)
             many = text.slice(end, shift, wide - shift, wide)
             many = text.extend(many, wide - shift, beats, signed=False)
-        return {"go": text.all_of(valid, free), "base": base, "beats": many}
+        return Orders(text.all_of(valid, free), bases, many, beats)
 
     def _run_of(
         self, way: str, module: ModuleBuilder, units: Units, inputs: dict[str, str]
@@ -258,13 +245,3 @@ class Server:
             each = text.slice(word, number * width, width, width * count)
             parts.append((text.extend(each, width, cell, signed=self._array.signed), cell))
         return concat(text, parts)
-
-    # --- the outside --------------------------------------------------------------------
-
-    def _outside(self, names: tuple[str, ...]) -> dict[str, str]:
-        return {name: f"%{self._master.prefix}_{name}" for name in names}
-
-    def _keep(self, found: Mapping[str, str], names: tuple[str, ...]) -> None:
-        self._served.bad.append(found["bad"])
-        for name in names:
-            self._served.wires[f"{self._master.prefix}_{name}"] = found[name]
