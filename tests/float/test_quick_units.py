@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend.rtl.float.add import aligned
+from allo.backend.rtl.float.flushed import one_path
 from allo.backend.rtl.float.formats import FORMATS
 from allo.backend.rtl.operators import OperatorLibrary
+from allo.backend.rtl.operators.request import Drawing, Request, unit
 from allo.ir.types import float32, int32
 
 from . import soft
-from .flushing import expected
+from .flushing import expected, tiny_pairs
 from .harness import CompiledUnit, assert_same, run_operator
 from .vectors import from_host, operand_pairs, specials, to_host
 
@@ -60,6 +63,48 @@ def test_flushed_sums_are_those_of_the_definition():
     unit = quick(FLUSH, "arith.subf", "f32")
     assert unit.latency == 3
     assert_same(CompiledUnit(unit)(a, b), expected(soft.subtract, kind, a, b), a, b)
+
+
+def one_path_pairs(*pairs):
+    """What a sum of bytes in one path makes of pairs, and what it should."""
+    name = "f8E4M3"
+    kind = replace(FORMATS[name], flush=True)
+    drawing = Drawing("sum", lambda a, b: one_path.add_in_one_path(a, b, kind))
+    request = Request("arith.addf", (name, name), name, {}, KEEP.device, 100.0, True)
+    return CompiledUnit(unit(request, drawing))(*pairs), expected(soft.add, kind, *pairs)
+
+
+def test_sums_in_one_path_of_every_third_pair_of_bytes():
+    pairs = [part[::3] for part in PAIRS]
+    assert_same(*one_path_pairs(*pairs), *pairs)
+
+
+def test_a_sum_in_one_path_that_forgets_lost_bits_is_found(monkeypatch):
+    def forgets(value, distance):
+        return aligned(value, distance)[0], value.net.const(0, 1)
+
+    monkeypatch.setattr(one_path, "aligned", forgets)
+    found, wanted = one_path_pairs(*(part[::31] for part in PAIRS))
+    assert (found != wanted).any()
+
+
+@pytest.mark.parametrize("how", ["keep", "flush"])
+def test_sums_take_no_more_tables_than_their_cycles_need(how):
+    """At the lower clock one path has as many cycles as two, so the quick unit is drawn so."""
+    few, many = (
+        quick(OperatorLibrary("ecp5", clock, how), "arith.subf", "f32") for clock in (50.0, 100.0)
+    )
+    assert (few.latency, many.latency) == (2, 3)
+    assert few.resources.lut < 0.75 * many.resources.lut
+    kind = replace(FORMATS["f32"], flush=how == "flush")
+    a, b = operand_pairs(kind, 500, np.random.default_rng(4))
+    if kind.flush:
+        c, d = tiny_pairs(kind, 200, 5)
+        a, b = np.concatenate([a, c]), np.concatenate([b, d])
+        wanted = expected(soft.subtract, kind, a, b)
+    else:
+        wanted = [soft.subtract(int(x), int(y), kind) for x, y in zip(a, b, strict=True)]
+    assert_same(CompiledUnit(few)(a, b), wanted, a, b)
 
 
 @pytest.mark.parametrize("places", [1, 2, 3])

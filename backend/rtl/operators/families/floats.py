@@ -16,6 +16,7 @@ from allo.backend.rtl.float.convert import convert, from_integer, to_integer
 from allo.backend.rtl.float.divide import divide
 from allo.backend.rtl.float.flushed.add import add_flushed, subtract_flushed
 from allo.backend.rtl.float.flushed.multiply import multiply_flushed
+from allo.backend.rtl.float.flushed.one_path import add_in_one_path, subtract_in_one_path
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.float.multiply import multiply
 from allo.backend.rtl.float.native import (
@@ -34,8 +35,19 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from ...netlist.modules import Module
 from ..iterated import Iteration, iterated
 from ..netlist import Signal, cat
-from ..request import Builder, Drawing, Request, combinational, fitted, is_integer, unit
+from ..pipeline import stages
+from ..request import (
+    Builder,
+    Drawing,
+    Request,
+    combinational,
+    draw_netlist,
+    fitted,
+    is_integer,
+    unit,
+)
 from ..spec import Operator
+from ..timing import live_nodes, total_resources
 from .multiply import tiling_of
 from .products import Part, tiled_product
 from .rows import product_of_rows
@@ -122,20 +134,33 @@ def _arithmetic(request: Request) -> Operator | None:
 
 
 def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
-    """A sum in as few cycles as can be, for loops that wait for it; its operands come a quarter later."""
+    """A sum in as few cycles as can be, for loops that wait for it; its operands come a quarter later.
+
+    Of two drawings with as few cycles at the clock, the one with fewer lookup tables.
+    """
     device = request.device
-    later = replace(device, source_ns=1.25 * device.source_ns)
-    drawn, name = subtract_by_paths, "fsub"
-    if request.op == "arith.addf":
-        drawn, name = add_by_paths, "fadd"
-    drawing = Drawing(
-        f"{name}_{kind.label}_fast",
-        lambda a, b: drawn(a, b, kind),
+    later = replace(request, device=replace(device, source_ns=1.25 * device.source_ns))
+    adds = request.op == "arith.addf"
+    paths = add_by_paths if adds else subtract_by_paths
+    if kind.flush:
+        one: Callable[..., Signal] = add_in_one_path if adds else subtract_in_one_path
+    else:
+        one = partial(add if adds else subtract, quick=True)
+
+    def cost(drawing: Drawing) -> tuple[int, int]:
+        net = draw_netlist(drawing, request.widths)
+        cycles = stages(net, later.device, request.clock_mhz, tables=True)
+        return cycles, total_resources(net, live_nodes(net)).lut
+
+    name, native = (
+        f"{'fadd' if adds else 'fsub'}_{kind.label}_fast",
         binary_native(request.op, kind),
-        spread=True,
-        tables=True,
     )
-    return unit(replace(request, device=later), drawing)
+    drawings = [
+        Drawing(name, lambda a, b, draw=draw: draw(a, b, kind), native, spread=True, tables=True)
+        for draw in (paths, one)
+    ]
+    return unit(later, min(drawings, key=cost))
 
 
 def _fast_product(request: Request, kind: FloatFormat) -> Operator:
