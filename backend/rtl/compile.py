@@ -40,6 +40,8 @@ from .operators.iterated import GO
 from .operators.library import OperatorLibrary
 from .overlap_loops import choose_loops
 from .plan.bind import Interface
+from .plan.exact.notes import notes_of
+from .plan.exact.search import EXACT, QUICK, Exact
 from .read.records import ChooseTransfers, FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report
@@ -91,7 +93,7 @@ def compile_module(
         warn_of_slow_operators(
             compiled.function, compiler.library.record, compiler.library.clock_mhz
         )
-    return compiler, made, compiler.program.notes + notes
+    return compiler, made, compiler.program.notes + notes + notes_of(compiler.exact)
 
 
 def _compile(
@@ -103,6 +105,7 @@ def _compile(
     external: Sequence[str],
     limits: Limits,
     subnormals: str,
+    effort: str,
 ) -> tuple[Compiler, Interface]:
     """Compile a function that is read and what it calls."""
     record = top_record(program, top)
@@ -114,7 +117,9 @@ def _compile(
         return slowest_cycle(module.function for module in compiler.modules.values())
 
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
-        compiler = Compiler(program, device, clock_mhz, waiting, wanted, subnormals)
+        shifts = family(device).cells.shift_registers
+        exact = Exact(shifts) if effort == EXACT else None
+        compiler = Compiler(program, device, clock_mhz, waiting, wanted, subnormals, exact)
         with without_collection():
             return compiler, compiler.compile(top)
 
@@ -144,6 +149,7 @@ def compile_design(
     max_lut: int | None = None,
     subnormals: str = "keep",
     overlap_loops: bool = True,
+    effort: str = QUICK,
 ) -> HardwareDesign:
     """Compile a core IR module into hardware.
 
@@ -162,6 +168,7 @@ def compile_design(
         max_lut: lookup tables that it may take, by its own estimate; see :mod:`.budgets.tables`.
         subnormals: ``"flush"`` makes float units to which they are zero.
         overlap_loops: whether loops around pipelines may run these at once; see :mod:`.overlap_loops`.
+        effort: ``"exact"`` searches for the best schedule of each loop; see :mod:`.plan.exact`.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
@@ -193,6 +200,7 @@ def compile_design(
         limits=limits,
         subnormals=subnormals,
         choose=choose,
+        effort=effort,
     )
     transfers = compiler.program.transfers
     record = compiler.program.functions[top]

@@ -33,6 +33,7 @@ from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
+from .plan.exact.search import Exact
 from .plan.runs.collisions import separate_banks
 from .plan.runs.early import overlap_early
 from .plan.timing_model import TimingModel
@@ -53,14 +54,17 @@ class Compiler:
         external: frozenset[str] = frozenset(),
         wanted: Mapping[str, Wanted] | None = None,
         subnormals: str = "keep",
+        exact: Exact | None = None,
     ) -> None:
         self.program = program
         self.wanted = wanted or {}
         self.external = external
         self.library = OperatorLibrary(device, clock_mhz, subnormals)
         self._ask = partial(ask_for_memories, device=device, has_ultra=has_ultra(device))
+        self.exact = exact
+        improve = None if exact is None else exact.improve
         self.timing = TimingModel.of(
-            self.library.device, clock_mhz, partial(quicker, library=self.library)
+            self.library.device, clock_mhz, partial(quicker, library=self.library), improve
         )
         self.locations = Locations()
         self.modules: dict[str, CompiledModule] = {}

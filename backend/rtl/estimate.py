@@ -37,6 +37,7 @@ def estimate(request: BuildRequest) -> DesignReport:
         external=settings["external"],
         limits=Limits(settings["max_dsp"], settings["max_lut"]),
         subnormals=settings["subnormals"],
+        effort=settings["effort"],
     )
     report = design_report(
         compiler.modules, interface, request.top, request.target, clock_mhz, device

@@ -208,6 +208,12 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         none=True,
     ),
     _rtl(
+        "effort",
+        Choice(("quick", "exact")),
+        "quick",
+        "With 'exact', schedules of loops are proved to be the best ones, or how far they are from them.",
+    ),
+    _rtl(
         "overlap_loops",
         Flag(),
         True,

@@ -108,6 +108,7 @@ def test_imports_point_to_lower_layers(graph: grimp.ImportGraph) -> None:
         ("allo.backend.cpu.jit", "torch_mlir", "mlir"),
         ("allo.frontend.emit", "pycde", "circt"),
         ("allo.schedule.schedule", "islpy", "islpy"),
+        ("allo.schedule.schedule", "ortools", "ortools"),
         ("allo.torch.compiler", "torch", "torch"),
         ("allo.a_new_module", "allo.dialects.types", "layers"),
         ("allo.backend.a_new_target", "allo.dialects.types", "back-ends"),

@@ -16,10 +16,11 @@ import pytest
 import allo
 from allo.backend.rtl.graph.nodes import Edge, Node
 from allo.backend.rtl.plan import bodies
-from allo.backend.rtl.plan.interval import CLOSE, least_interval
 from allo.backend.rtl.plan.modulo import Attempt, Scheduler
 from allo.backend.rtl.plan.placing.carried import Carried
 from allo.backend.rtl.plan.placing.forward import Forward
+from allo.backend.rtl.plan.search import pipeline
+from allo.backend.rtl.plan.search.interval import CLOSE, least_interval
 from allo.ir.types import bfloat16, float16, float32, float64, uint8
 
 
@@ -140,7 +141,7 @@ def test_a_choice_that_fails_is_not_kept(monkeypatch: pytest.MonkeyPatch):
             node.time, node.avail = 0, node.latency
         return found
 
-    monkeypatch.setattr(bodies, "least_interval", fails_early)
+    monkeypatch.setattr(pipeline, "least_interval", fails_early)
     s = allo.customize(histogram)
     s.pipeline("i")
     s.build(target="verilog", simulator="jit", device="xcup", clock_mhz=50)

@@ -9,10 +9,11 @@ the constraint cycle that shows it becomes the explanation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 from ..graph.nodes import ASKS, Body, Edge, Node
+from ..graph.prune import EFFECTS
 from .mapped import Mapped
 from .placing.carried import Carried
 from .placing.forward import Forward
@@ -116,6 +117,16 @@ class Scheduler:
         self._sharing = Sharing(self.body.nodes, self._uses)
         self._forward = Forward(self.body, self.timing, self.mapped, self._uses)
 
+    @property
+    def uses(self) -> dict[int, list[Hashable]]:
+        """The ports and units that nodes take for a slot, by node number."""
+        return self._uses
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no accesses share a port because they exclude each other."""
+        return not self._sharing.uses
+
     def demand(self) -> Counter[Hashable]:
         """How many slots each resource needs in one iteration."""
         counts: Counter[Hashable] = Counter()
@@ -130,6 +141,21 @@ class Scheduler:
         if result.ok:
             Sinker(self.body, self.timing, self._uses, self.capacity, ii, self.mapped).run()
         return result
+
+    def adopt(self, times: list[int], ii: int | None, capacity: Mapping[Hashable, int]) -> bool:
+        """Set the times of all nodes to such that were found elsewhere, where a pass leaves them so.
+
+        Returns:
+            Whether each node can start when it is to, by the rules of :class:`.placing.forward.Forward`.
+        """
+        forward = self._forward
+        if forward.run(times, Room(capacity, self._sharing, ii), ii) is not None:
+            return False
+        carried = Carried(self._carried, forward.positions, ii) if ii is not None else None
+        if forward.times != times or (carried and carried.broken(forward.times)[0] is not None):
+            return False
+        forward.keep()
+        return True
 
     def _attempt(self, ii: int | None) -> Attempt:
         forward = self._forward
@@ -189,6 +215,17 @@ class Scheduler:
             latency += forward.times[target] - forward.times[source] - waited
             waits += waited
         return Recurrence(latency, distance, edges, [nodes[k] for k, _ in reversed(loop)], waits)
+
+
+def depth_of(body: Body) -> int:
+    """Cycles until all that an iteration does has begun, and what others read is there."""
+    depth = 1
+    for node in body.nodes:
+        if node.kind in EFFECTS:
+            depth = max(depth, node.time + 1)
+        if node.crosses:
+            depth = max(depth, node.avail + 1)
+    return depth
 
 
 def times_of(body: Body) -> Times:

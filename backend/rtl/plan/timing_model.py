@@ -20,11 +20,14 @@ class TimingModel:
     Attributes:
         budget: logic that fits between two registers.
         quicker: the operator in fewer cycles, and more tables, that can take the place of a node's.
+        improve: leaves a scheduled body with the best schedule (:meth:`.exact.search.Exact.improve`);
+            None where it keeps the first one found.
     """
 
     device: OperatorDelays
     budget: float
     quicker: Callable[[Node], Operator | None] = lambda _: None
+    improve: Callable[..., int | None] | None = None
 
     @property
     def late_returns(self) -> bool:
@@ -37,9 +40,10 @@ class TimingModel:
         device: OperatorDelays,
         clock_mhz: float,
         quicker: Callable[[Node], Operator | None] = lambda _: None,
+        improve: Callable[..., int | None] | None = None,
     ) -> TimingModel:
         """The model of a family at a clock."""
-        return cls(device, device.budget_ns(clock_mhz), quicker)
+        return cls(device, device.budget_ns(clock_mhz), quicker, improve)
 
     def entry(self, node: Node) -> float:
         """Logic from a node's operands to its result, or to its first register."""

@@ -34,6 +34,7 @@ DRAWN = (
     "max_dsp",
     "max_lut",
     "configs",
+    "effort",
 )
 SET = {
     "target": "each program runs on several",
@@ -96,6 +97,8 @@ def draw_options(program: Program, rng: random.Random) -> dict[str, Any]:
         found |= _memory(program, rng)
     if rng.random() < 0.15:
         found["max_lut"] = rng.choice((500, 1000, 2000, 5000, 20_000))
+    if rng.random() < 0.15:
+        found["effort"] = "exact"
     return found
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from .explain import recurrence_limit, resource_limit
-from .modulo import Attempt, Scheduler, restore, times_of
-from .placing.room import is_unit
+from ..explain import recurrence_limit, resource_limit
+from ..modulo import Attempt, Scheduler, restore, times_of
+from ..placing.room import is_unit
 
 PART = 8
 """The next interval tried is larger by this part of the last; those between are tried when one is found."""
