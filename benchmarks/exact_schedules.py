@@ -18,7 +18,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from allo.backend.devices import DEFAULT_DEVICE
-from allo.backend.rtl.compile import compile_module
+from allo.backend.rtl.compile import NO_LIMITS, compile_module
 from allo.backend.rtl.plan.exact.proof import Figure, Proof
 from allo.backend.rtl.plan.exact.search import EXACT
 from allo.designs.gallery.catalogue import ENTRIES
@@ -85,8 +85,7 @@ def proofs_of(schedule: Any) -> list[Proof]:
         schedule.top_func_name,
         checks=NO_CHECKS,
         overlap_loops=False,
-        max_dsp=None,
-        max_lut=None,
+        limits=NO_LIMITS,
         subnormals="keep",
         effort=EXACT,
         clock_mhz=CLOCK_MHZ,
@@ -95,6 +94,11 @@ def proofs_of(schedule: Any) -> list[Proof]:
     )
     exact = compiler.exact
     return [proof for proof in exact.proofs if proof.name] if exact is not None else []
+
+
+def key_of(suite: str) -> str:
+    """The word of a suite in the keys of its figures."""
+    return suite.lower().replace(" ", "_")
 
 
 def measure(suite: str) -> list[Row]:
@@ -111,8 +115,11 @@ def measure(suite: str) -> list[Row]:
     note = (
         f"{without} loops not searched: too large, waiting for streams, or timed as lookup tables"
     )
-    key = f"exact.{suite.lower().replace(' ', '_')}"
-    figures: dict[str, float] = {f"{key}.loops": len(proofs), f"{key}.without": without}
+    key = f"exact.{key_of(suite)}"
+    figures: dict[str, float] = {
+        f"{key}.searched.kernels": len(proofs),
+        f"{key}.all.kernels": len(proofs) + without,
+    }
     rows = []
     for what in ("ii", "depth", "area"):
         each: list[Figure] = [getattr(proof, what) for proof in proofs]
@@ -120,9 +127,9 @@ def measure(suite: str) -> list[Row]:
         worse = [figure for figure in each if figure.first > figure.found]
         ratio = geometric_mean((f.first or 1) / (f.found or 1) for f in each) if each else 1.0
         figures |= {
-            f"{key}.{what}.proved": proved,
-            f"{key}.{what}.worse": len(worse),
-            f"{key}.{what}.ratio": round(ratio, 3),
+            f"{key}.{what}.proved.kernels": proved,
+            f"{key}.{what}.best.kernels": len(each) - len(worse),
+            f"{key}.{what}.percent_off": round(100 * (ratio - 1), 1),
         }
         rows.append(
             Row(f"{suite}, {what}", len(each) - len(worse), "loops at the best found", "searched",

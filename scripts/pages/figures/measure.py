@@ -35,6 +35,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark(("external",), "rtl_gather"),
     Benchmark(("gemm",), "rtl_gemm"),
+    Benchmark(("exact",), "exact_schedules", slow=True),
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("memory",), "rtl_memory", slow=True),
     Benchmark(("memory",), "rtl_memory_axi", slow=True),

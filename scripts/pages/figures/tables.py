@@ -8,7 +8,7 @@ from math import floor
 
 from allo.designs.polybench import memory
 from allo.designs.polybench.budgets import NAMES, load
-from benchmarks import rtl_memory, rtl_memory_axi
+from benchmarks import exact_schedules, rtl_memory, rtl_memory_axi
 from benchmarks.polybench_bounds import bound
 from benchmarks.polybench_shares import STREAM_HLS, Taken, gain, mean, microseconds
 from benchmarks.recurrences import CLOCKS
@@ -159,6 +159,25 @@ def recurrences(figures: Figures) -> str:
     return _table([*head, "routed, MHz"], "---:", rows)
 
 
+def exact(figures: Figures) -> str:
+    """How many loops of each suite have the best schedule at first, and how far the others are from it."""
+    head = ["suite", "loops", "searched"]
+    for what in ("II", "cycles an iteration", "area"):
+        head += [f"{what}: the best at first", "proved", "first over best"]
+    rows = []
+    for suite in exact_schedules.SUITES:
+        key = f"exact.{exact_schedules.key_of(suite)}"
+        row = [suite, *(f"{figures.find(f'{key}.{n}.kernels')}" for n in ("all", "searched"))]
+        for what in ("ii", "depth", "area"):
+            best, proved, off = (
+                figures.find(f"{key}.{what}.{last}")
+                for last in ("best.kernels", "proved.kernels", "percent_off")
+            )
+            row += [f"{best}", f"{proved}", f"+{off} %" if off else "equal"]
+        rows.append(row)
+    return _table(head, "---:", rows)
+
+
 def polybench_memory(figures: Figures) -> str:
     """Times from memory to memory beside the published ones, and the cycles behind them."""
     rows = []
@@ -212,6 +231,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench memory": polybench_memory,
     "polybench axi": polybench_axi,
     "recurrences": recurrences,
+    "exact": exact,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
     **{
         f"polybench.fewer.pairs_{pairs}": partial(polybench_fewer, dsps=dsps, pairs=True)

@@ -13,6 +13,7 @@ from allo.backend.rtl.compile import NO_LIMITS, compile_module
 from allo.backend.rtl.graph.nodes import Node
 from allo.backend.rtl.graph.prune import regions_of
 from allo.backend.rtl.graph.regions import Leaf
+from allo.backend.rtl.plan.exact.search import QUICK
 from allo.customize import Schedule
 from allo.dialects.core.parse import parse_module
 from allo.dialects.passes.run_time_checks import NO_CHECKS
@@ -108,6 +109,7 @@ def plan_of(
         overlap_loops=True,
         limits=NO_LIMITS,
         subnormals="keep",
+        effort=QUICK,
         clock_mhz=200.0,
         device=DEFAULT_DEVICE,
         external=(),
