@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import platform
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,11 @@ only behind the translation, which folds addresses and sizes: of an i65 by 12 by
 
 _LLVM_OPTIONS = (b"allo", b"-enable-dfa-jump-thread=false")
 """Its jump threading over automata leaves loops behind that LLVM's own analysis of loops never ends on."""
+
+_X86 = ("x86_64", "AMD64")
+_X86_OPTIONS = (b"-x86-cmov-converter=false",)
+"""LLVM would make branches of choices in loops, as of a least distance, and cannot know that data decide them
+by chance: a branch that is foretold wrongly costs as much as 15 additions."""
 
 _CAPSULE = b"torch_mlir.execution_engine.ExecutionEngine._CAPIPtr"
 """A capsule keeps the address of its name, not a copy, so these bytes must outlive it."""
@@ -138,8 +144,9 @@ def _functions() -> Any:
     lookup = library.mlirExecutionEngineLookupPacked
     lookup.restype = pointer
     lookup.argtypes = [pointer, _Text]
-    options = (ctypes.c_char_p * len(_LLVM_OPTIONS))(*_LLVM_OPTIONS)
-    library.LLVMParseCommandLineOptions(len(_LLVM_OPTIONS), options, None)
+    given = [*_LLVM_OPTIONS, *(_X86_OPTIONS if platform.machine() in _X86 else ())]
+    options = (ctypes.c_char_p * len(given))(*given)
+    library.LLVMParseCommandLineOptions(len(given), options, None)
     return library
 
 

@@ -177,7 +177,7 @@ def _outside_in(text: str) -> str:
     lines: list[str] = []
     opened: list[int] = []
     for line in text.splitlines():
-        if line.lstrip().startswith("affine.for"):
+        if "affine.for %" in line:
             opened.append(len(lines))
             lines.append("")
         elif line.lstrip().startswith("}") and "loop_name" in line:

@@ -148,7 +148,7 @@ class _Reader:
                 self.loops.append(op)
                 has_loops = True
             elif op.name in _ACCESSES:
-                own.append(_access(op, self._memory))
+                own.append(access_of(op, self._memory))
                 self.inside.update(op.results)
             elif op.name.startswith(_PURE) and not len(op.regions):
                 self.inside.update(op.results)
@@ -165,7 +165,8 @@ def uses_index(operands: Sequence[ir.Value], index: ir.Value) -> bool:
     return any(operand == index for operand in operands)
 
 
-def _access(op: ir.Operation, memory: EffectAnalysis) -> Access:
+def access_of(op: ir.Operation, memory: EffectAnalysis) -> Access:
+    """A load or a store as an access."""
     array = op.operands[_ACCESSES[op.name]]
     place = memory.memory_of(array)
     bound = bound_map(op)
