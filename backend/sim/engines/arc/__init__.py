@@ -157,11 +157,11 @@ class _Instance:
 
     def _randomize(self, state: np.ndarray, rng: np.random.Generator) -> None:
         """Fill registers and memories with random values of their widths."""
-        for offset, bits in self.model.registers.values():
-            _put_random(state, offset, bits, rng)
+        for at, bits in self.model.registers.values():
+            _put_random(state, at, bits, rng)
         for offset, words, bits, stride in self.model.memories:
             for word in range(words):
-                _put_random(state, offset + word * stride, bits, rng)
+                _put_random(state, 8 * (offset + word * stride), bits, rng)
 
 
 def _without_memories(
@@ -176,7 +176,10 @@ def _without_memories(
     return [part for part in (*parts, state[start:]) if len(part)]
 
 
-def _put_random(state: np.ndarray, offset: int, bits: int, rng: np.random.Generator) -> None:
-    size = -(-bits // 8)
-    value = int.from_bytes(rng.bytes(size), "little") & ((1 << bits) - 1)
-    state[offset : offset + size] = np.frombuffer(value.to_bytes(size, "little"), np.uint8)
+def _put_random(state: np.ndarray, at: int, bits: int, rng: np.random.Generator) -> None:
+    """Fill the bits from a place in the state on with random ones."""
+    value = int.from_bytes(rng.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
+    cells = state[at // 8 : -(-(at + bits) // 8)]
+    others = int.from_bytes(cells.tobytes(), "little") & ~(((1 << bits) - 1) << at % 8)
+    value = others | value << at % 8
+    cells[:] = np.frombuffer(value.to_bytes(len(cells), "little"), np.uint8)

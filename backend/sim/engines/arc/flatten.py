@@ -7,7 +7,7 @@ the instance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from allo.backend.rtl._circt import ir, run_hw_passes
@@ -38,6 +38,38 @@ def flatten(module: ir.Module) -> None:
     for name in inlined:
         if _is_private(modules[name]):
             modules[name].erase()
+
+
+def operations_of(module: ir.Operation) -> list[ir.Operation]:
+    """The operations of a module, in order."""
+    return list(_operations(module))
+
+
+def inline_below(modules: dict[str, ir.Operation], names: Sequence[str]) -> None:
+    """Inline all instances in some modules, and in what these hold, in place."""
+    inlined: dict[str, _Body] = {}
+    for name in names:
+        if name not in inlined:
+            _visit(name, modules, inlined, [])
+
+
+def inline_once(modules: dict[str, ir.Operation], top: str, fewest: int) -> None:
+    """Inline into the top what is there once and holds ``fewest`` instances, until nothing is, in place."""
+    while True:
+        instances = [op for op in _operations(modules[top]) if op.name == _INSTANCE]
+        called = [ir.FlatSymbolRefAttr(op.attributes["moduleName"]).value for op in instances]
+        for op, name in zip(instances, called, strict=True):
+            inner = [held for held in _operations(modules[name]) if held.name == _INSTANCE]
+            if called.count(name) == 1 and len(inner) >= fewest:
+                _Body.of(modules[name]).put(op)
+                break
+        else:
+            return
+
+
+def is_plain(module: ir.Operation) -> bool:
+    """Whether all operations of a module can be copied with their names changed."""
+    return not any(_is_special(op) for op in _operations(module))
 
 
 def _is_special(op: ir.Operation) -> bool:

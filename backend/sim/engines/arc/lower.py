@@ -11,6 +11,7 @@ from allo.dialects.processes.collecting import without_collection
 from .flatten import flatten
 from .lanes.roll import define_loops, roll_lanes
 from .model import ArcModel
+from .packs.model import pack_model
 from .reads import merge_reads
 from .recipe import TO_LLVM, TO_STATE
 from .split import split_model
@@ -24,7 +25,7 @@ _MEMORY = re.compile(r"!arc\.memory<(\d+) x i(\d+),")
 def lower_text(top: str, text: str) -> ArcModel:
     """Lower a design given as text, in this process."""
     with without_classes(), without_collection():
-        return _lower(top, text)
+        return pack_model(top, text) or _lower(top, text)
 
 
 def _lower(top: str, text: str) -> ArcModel:
@@ -135,7 +136,7 @@ def _model(module: ir.Module) -> ir.OpView:
 
 
 def _layout(module: ir.Module) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
-    """Size of the state, offsets of the ports, offsets and bits of the registers."""
+    """Size of the state, offsets of the ports, first bits and bits of the registers."""
     size = ir.IntegerAttr(_model(module).attributes["storageBytes"]).value
     ports: dict[str, int] = {}
     registers: dict[str, tuple[int, int]] = {}
@@ -149,7 +150,7 @@ def _layout(module: ir.Module) -> tuple[int, dict[str, int], dict[str, tuple[int
             if bits:
                 register = ir.StringAttr(op.attributes["name"]).value
                 offset = ir.IntegerAttr(op.attributes["offset"]).value
-                registers[register] = (offset, int(bits[1]))
+                registers[register] = (8 * offset, int(bits[1]))
     return size, ports, registers
 
 

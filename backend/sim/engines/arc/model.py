@@ -23,7 +23,7 @@ class ArcModel:
         size: bytes of state.
         ports: byte offset of each port of the top.
         aliases: for each output the one of equal value that is kept.
-        registers: byte offset and bits of each named register.
+        registers: at which bit of the state each named register begins, and its bits.
         memories: byte offset, words, bits and bytes from word to word of each memory.
     """
 
@@ -42,7 +42,8 @@ class ArcModel:
         """The value of every register, by hierarchical name, or of one only."""
         chosen = {only: self.registers[only]} if only in self.registers else {}
         return {
-            name: int.from_bytes(state[at : at + -(-bits // 8)].tobytes(), "little")
+            name: int.from_bytes(state[at // 8 : -(-(at + bits) // 8)].tobytes(), "little")
+            >> at % 8
             & ((1 << bits) - 1)
             for name, (at, bits) in (chosen if only else self.registers).items()
         }
