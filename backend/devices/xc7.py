@@ -24,11 +24,11 @@ RECORD = DeviceRecord(
         register_ns=1.086, gate_ns=0.80, mux_ns=0.83, fanout_ns=0.20, level_ns=1.46,
         fanin=6, carry_ns=2.09, carry_bit_ns=0.0277, dsp_ns=3.5, dsp_shape=(24, 17), source_ns=2.1,
         luts_for_dsp=96, glue_ns=1.3, glue_bit_ns=0.03, memory_out_ns=3.43, memory_in_ns=1.39,
-        compare_bit_ns=0.014, shift_ns=0.9, choice_ns=0.9,
+        compare_bit_ns=0.014, shift_ns=0.9, choice_ns=0.9, packs=True,
     ),
     signals=SignalDelays(
         clock_out=1.036, wire=1.20, far=0.1, spread=0.20, table=0.26, joined=0.2, carry=0.89,
-        carry_bit=0.0277, block=3.0, memory=3.2, setup=0.05, compare_bit=0.014, shift=0.9,
+        carry_bit=0.0277, block=3.0, memory=3.2, setup=0.05, compare_bit=0.014, shift=0.9, flattest=True,
     ),
     cells=Cells(
         inputs=6, dsp=(25, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True,

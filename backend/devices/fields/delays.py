@@ -42,10 +42,11 @@ class OperatorDelays(Facts):
         small_memory: bits up to which a memory is made of lookup tables: its words are read before
             the register behind it, not after. 0 where this makes no difference.
         absorbs: whether the table in front of a place of a carry chain takes in logic of its operands.
+        packs: whether all units are pipelined by the tables that their logic becomes, not only those for
+            loops that wait for them. Where it is not, gates count one by one, at ``gate_ns`` and ``mux_ns``.
         margin: part of the clock period that estimated delays may fill.
         smaller_sums: float formats and clocks in MHz at which Yosys was seen to take fewer tables for the
-            small drawing of a sum. At others it may take more: 388 for 377 of float32 on UltraScale+ at
-            150 MHz.
+            small drawing of a sum. At others it may take more.
     """
 
     register_ns: float
@@ -76,6 +77,7 @@ class OperatorDelays(Facts):
     joined_fanin: int = 0
     joined_ns: float = 0.0
     absorbs: bool = False
+    packs: bool = False
     margin: float = 0.92
     smaller_sums: frozenset[tuple[str, float]] = frozenset()
 
@@ -102,6 +104,7 @@ class SignalDelays(Facts):
         carry: onto a carry chain and off it; ``carry_bit`` along it, and ``compare_bit`` along that of a
             comparison, 0 where it is the same.
         shift: each place of the distance of a shift by a variable; 0 where it is made of levels of tables.
+        flattest: whether synthesis makes the flattest tables of logic, which is timed by its cuts then.
         block: a multiplier block. ``block_out``: from the clock to the output of its register, if that is
             in use, and ``block_setup`` in front of its registers.
         memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
@@ -128,6 +131,7 @@ class SignalDelays(Facts):
     block_setup: float = 0.0
     compare_bit: float = 0.0
     shift: float = 0.0
+    flattest: bool = False
 
     def in_design(self, tables: int, blocks: int) -> SignalDelays:
         """The delays in a design with so many lookup tables, and multiplier and RAM blocks.

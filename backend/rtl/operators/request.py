@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -176,10 +177,15 @@ def drawn(draw: Callable[..., Signal], widths: tuple[int, ...]) -> Netlist:
 
 def _path(request: Request, drawing: Drawing, net: Netlist) -> float:
     """Nanoseconds through a netlist without registers."""
-    if not drawing.tables:
+    if not _packed(request, drawing):
         return critical_path(net, request.device)
     mapper = Mapper(request.device)
     return latest(mapper.output(net, [mapper.tables.leaves(0.0, width) for _, width in net.inputs]))
+
+
+def _packed(request: Request, drawing: Drawing) -> bool:
+    """Whether a drawing is timed as the lookup tables that it becomes."""
+    return drawing.tables or request.device.packs
 
 
 def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator:
@@ -201,13 +207,15 @@ def _staged(
     request: Request, drawing: Drawing, net: Netlist, least: int
 ) -> tuple[Netlist, Pipeline]:
     """``net`` or the quick drawing, and its stages."""
+    packs = _packed(request, drawing)
     if drawing.spread:
-        return net, _spread(request, net, least, tables=drawing.tables)
+        return net, _spread(request, net, least, tables=packs)
+    staged = partial(pipeline, device=request.device, clock_mhz=request.clock_mhz, tables=packs)
     if drawing.quick is None:
-        return net, pipeline(net, request.device, request.clock_mhz, least)
+        return net, staged(net, least=least)
     quick = drawn(drawing.quick, request.widths)
-    limit = pipeline(quick, request.device, request.clock_mhz, least)
-    plan = pipeline(net, request.device, request.clock_mhz, limit.latency, limit.first_ns)
+    limit = staged(quick, least=least)
+    plan = staged(net, least=limit.latency, first_ns=limit.first_ns)
     if plan.latency > limit.latency or plan.first_ns > limit.first_ns:
         return quick, limit
     return net, plan
@@ -230,7 +238,9 @@ def _spread(request: Request, net: Netlist, least: int, *, tables: bool) -> Pipe
 def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
     least = 1
     if drawing.pace is not None:
-        least = stages(drawn(drawing.pace, request.widths), request.device, request.clock_mhz)
+        pace = drawn(drawing.pace, request.widths)
+        packs = _packed(request, drawing)
+        least = stages(pace, request.device, request.clock_mhz, tables=packs)
     net, plan = _staged(request, drawing, net, least)
     name = f"{drawing.name}_l{plan.latency}"
     cost = total_resources(net, live_nodes(net))

@@ -19,6 +19,7 @@ from .build import Graph, Memory
 from .cover import Cover
 from .drawn import DrawnModule, input_numbers
 from .memory import memory_cost
+from .merging.flattest import Flattest, Leaf, Time
 from .merging.gates import levels_of, one_gate, only_inverts
 from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
 from .paths import NEVER, NO_PATH, ModuleTiming, Path, Step
@@ -82,6 +83,8 @@ class Timer:
             self._inside = block_registers(graph, self._cover.sums_of_blocks)
         self._gated = registers_behind(self._nodes)
         self._readers = tables_behind(self._nodes)
+        level_ns = delays.wire + delays.table
+        self._flat = Flattest(self._nodes, family.inputs, level_ns, self._leaf)
         self._worst: tuple[float, int, Path] = (NEVER, -1, NO_PATH)
         self._from_inputs: dict[str, tuple[float, int, Path]] = {}
         for memory in graph.memories.values():
@@ -171,7 +174,8 @@ class Timer:
     def _beside_registers(self, node: Node) -> bool:
         if node.kind == "multiply":
             return self._cover.sums_of_blocks(node) > 0
-        return node.kind in ("logic", "add", "less") or (node.kind == "shift" and self._d.shift > 0)
+        tables = ("logic", "add", "less", "equal", "shift")
+        return node.kind in (tables if self._d.flattest else tables[:3])
 
     def _end(self, value: Value, last: Path) -> None:
         """Compare the paths that end with a value with the longest so far."""
@@ -228,7 +232,7 @@ class Timer:
             return []
         if node.kind == "input":
             return [n for value in self._feeding(number) for n in self._numbers(value)]
-        if node.kind == "logic":
+        if node.kind == "logic" and not self._d.flattest:
             return [n for n, _ in node.leaves if n >= 0]
         return [n for v in self._joined.get(number, node.operands) for n in self._numbers(v)]
 
@@ -254,6 +258,8 @@ class Timer:
             return _Arrival(late=out, start=Path(out, (Step(what, out, node.place),)))
         if number in self._ports:
             return _Arrival(passed=0.0, inputs=frozenset((self._ports[number],)))
+        if d.flattest and node.kind in ("logic", "equal", "add"):
+            return self._flat_arrival(number, node)
         found = _Arrival(delay=self._delay(number, node))
         if node.kind == "input":
             place = self._graph.instance_outputs.get(number)
@@ -292,6 +298,29 @@ class Timer:
                 found.passed, found.passed_before = arrival.passed + delay, source
             found.inputs |= arrival.inputs
         return found
+
+    def _flat_arrival(self, number: int, node: Node) -> _Arrival:
+        """The arrival of what is timed as the flattest tables."""
+        if node.kind == "logic":
+            time = self._flat.logic(number)
+        elif node.kind == "equal":
+            time = self._flat.equal(number)
+        else:
+            time = self._flat.onto_chain(node.operands).more(self._delay(number, node))
+        reached = (self._arrivals[n].inputs for n in self._sources(number) if n in self._arrivals)
+        inputs = frozenset[str]().union(*reached)
+        return _Arrival(time.late, time.passed, time.before, time.passed_before, inputs)
+
+    def _leaf(self, leaf: Leaf) -> Time:
+        """How late a leaf comes to the table that reads it, later where all bits of a node read one bit."""
+        number, bit = leaf
+        arrival = self._arrivals.get(number)
+        if arrival is None:
+            # a source that is missing is on a way round that no signal takes
+            return Time(NEVER, -1, NEVER, -1)
+        readers = self._readers[leaf] if bit < 0 else 1
+        more = self._d.spread * max(0.0, log2(max(1, readers) / 8))
+        return Time(arrival.late, number, arrival.passed, number).more(more)
 
     def _last_table(self, node: Node, arrivals: list[tuple[int, _Arrival]]) -> set[int]:
         """The sources that come last to a tree of tables, which synthesis leads to its last one."""
