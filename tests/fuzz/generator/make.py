@@ -12,6 +12,7 @@ from .aimed.exits import exit_kernel
 from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
 from .aimed.packets import packet_kernel
+from .aimed.passing import passing_kernel
 from .aimed.records import record_kernel
 from .aimed.remainders import remainder_kernel
 from .aimed.rounds import round_kernel
@@ -61,6 +62,8 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "ports": (2, port_network),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
+_FROM_MEMORY = {"passing": (0, passing_kernel)}
+"""Kinds of programs from memory alone."""
 FEATURES = (*_KINDS, *_AIMED)
 """Kinds of program; any feature in ``Program.features`` may be asked for, and :data:`.memory.FROM_MEMORY`."""
 CHECKED = 0.05
@@ -71,6 +74,8 @@ COPIED = 0.08
 """How many have a copy of their schedule scheduled and built beside it."""
 EDITED = 0.05
 """How many are imported from a file that is changed before they are customized."""
+PASSING = 0.4
+"""How many of the programs from memory walk over long arrays."""
 EDITS = ("shifted", "number", "declared", "local", "touched", "commented", "appended")
 
 
@@ -84,10 +89,11 @@ def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -
     Raises:
         ValueError: no program like that was found.
     """
-    kind = only if only in FEATURES else None
+    kind = only if only in FEATURES or only in _FROM_MEMORY else None
     for attempt in range(2000):
         key: int | str = f"{seed}/{attempt}" if attempt else seed
-        program = _make(key, seed, kind)
+        walks = only == FROM_MEMORY and random.Random(f"{key}/walks").random() < PASSING
+        program = _make(key, seed, "passing" if walks else kind)
         if only == FROM_MEMORY:
             put_in_memory(program, random.Random(f"{key}/memory"))
         features = set(program.features)
@@ -103,7 +109,7 @@ def _make(key: int | str, seed: int, kind: str | None) -> Program:
     if kind is None:
         names = list(_KINDS)
         kind = w.rng.choices(names, [_KINDS[name][0] for name in names])[0]
-    program = {**_KINDS, **_AIMED}[kind][1](w, seed)
+    program = {**_KINDS, **_AIMED, **_FROM_MEMORY}[kind][1](w, seed)
     program.features = sorted({*w.features, kind})
     program.exact = w.exact
     program.checked |= random.Random(f"{key}/checked").random() < CHECKED

@@ -33,7 +33,7 @@ def put_in_memory(program: Program, rng: random.Random) -> None:
         return
     kept = ("subnormals", "overlap_loops", "configs")
     program.options = {name: program.options[name] for name in kept if name in program.options}
-    program.options |= _surroundings(arrays, rng)
+    program.options |= _surroundings(program, arrays, rng)
     program.features.append(FROM_MEMORY)
 
 
@@ -42,25 +42,26 @@ def _is_used(program: Program, name: str) -> bool:
     return len(re.findall(rf"\b{name}\b", program.source)) > 1
 
 
-def _surroundings(arrays: list[str], rng: random.Random) -> dict[str, Any]:
+def _surroundings(program: Program, arrays: list[str], rng: random.Random) -> dict[str, Any]:
     """AXI4 masters with stalls, models of placed channels, or channels of a bandwidth and a latency."""
-    kind = rng.random()
-    if kind < 0.6:
+    kind, walks = rng.random(), "passing" in program.features
+    if kind < (0.85 if walks else 0.6):
         # An array without an entry has the master of its channel, or ports of RAM where it is on chip.
-        asked = {name: _master(rng) for name in arrays if rng.random() < 0.7}
+        master = _master(rng, walks=walks)  # one for all: those in one channel share a port
+        asked = {name: master for name in arrays if walks or rng.random() < 0.7}
         stalls = {"stalls": rng.choice(_STALLS)}
         return stalls | ({"interface": asked} if asked else {"interface": {arrays[0]: "m_axi"}})
-    if kind < 0.8:
+    if kind < (0.92 if walks else 0.8):
         return {"memory": rng.choice(("ideal", "dram"))}
     near = ("near", rng.choice((1, 8, 64)), rng.choice((0, 3, 20)), rng.choice(_STALLS))
     far = ("far", rng.choice((1, 8, 64)), rng.choice((3, 20, 100)), rng.choice(_STALLS))
     return {"memory": {name: rng.choice((near, far)) for name in arrays}}
 
 
-def _master(rng: random.Random) -> dict[str, Any]:
-    """An AXI4 master with some fields of its own."""
+def _master(rng: random.Random, *, walks: bool) -> dict[str, Any]:
+    """An AXI4 master with some fields of its own; narrow ones read ahead of walks as far as they may."""
     fields = {
-        "width": rng.choice((32, 64, 128, 512)),
+        "width": rng.choice((32, 32, 64) if walks else (32, 64, 128, 512)),
         "burst": rng.choice((1, 4, 64)),
         "outstanding": rng.choice((1, 2, 16)),
     }

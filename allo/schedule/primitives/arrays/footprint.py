@@ -116,7 +116,11 @@ class _Reader:
         rows = [f"{s.tuple_text} -> {prefix}" for s in statements]
         touched = self._model.accesses(self._label, True, statements)
         touched = touched.union(self._model.accesses(self._label, False, statements))
-        found = isl.Map.from_union_map(touched.apply_domain(self._model.relation(rows)))
+        touched = touched.apply_domain(self._model.relation(rows))
+        if touched.is_empty():  # a union without elements has no space
+            names = ", ".join(f"e{k}" for k in range(len(self._shape)))
+            return isl.Map(f"{{ {prefix} -> [{names}] : false }}")
+        found = isl.Map.from_union_map(touched)
         private = found.dim(isl.dim_type.out) - len(self._shape)
         found = found.project_out(isl.dim_type.out, 0, private)
         for k, extent in enumerate(self._shape):
