@@ -116,6 +116,7 @@ def _leaf(leaf: Leaf) -> LoopReport:
         pipelined=leaf.body.overlaps,
         limit=leaf.limit,
         section=section_of(leaf.body.number),
+        streams=sorted({n.stream.name for n in leaf.body.nodes if n.stream is not None}),
     )
 
 
@@ -274,6 +275,7 @@ def design_report(
     counts = instance_counts(modules, top.module)
     report.functions = [m.report for name, m in modules.items() if counts[name]]
     report.float_ops = top.float_ops
+    report.about = top.estimate
     if top.cycles is None and top.estimate is not None:
         report.notes.append(f"About {top.estimate} cycles where nothing waits.")
     for module_name, instances in counts.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from allo.backend.rtl.design import HardwareDesign
 
+from .boundary.foretold import Foretold, foretell
 from .boundary.traffic import Outside, Traffic
 from .boundary.transfers import Transfers, transfers_of
 from .engines.interface import SimResult
@@ -33,3 +34,8 @@ class Measured:
         if self.result is None:
             return None
         return transfers_of(self.design, self._outside, self.result.traffic, self.result.cycles)
+
+    @property
+    def foretold(self) -> Foretold | None:
+        """Cycles and bytes of a run behind AXI4 masters, before one; None where they are not known."""
+        return foretell(self.design, self._outside)

@@ -7,7 +7,7 @@ loads: the n-th word stored stands where the n-th word was loaded, and is stored
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd, prod
 from typing import Any, NoReturn
@@ -79,30 +79,45 @@ class IrregularError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Linear:
-    """A sum of loop counters with factors, by slot, and a constant."""
+    """A sum of loop counters with factors, by slot, and a constant.
+
+    Attributes:
+        turns: of the loops around, by slot: a counter goes from 0 to one less.
+    """
 
     terms: dict[int, int]
     constant: int = 0
+    turns: Mapping[int, int] = field(default_factory=dict)
 
     def __add__(self, other: Any) -> _Linear:
         more = _linear(other)
         slots = self.terms.keys() | more.terms.keys()
         terms = {s: self.terms.get(s, 0) + more.terms.get(s, 0) for s in slots}
-        return _Linear({s: c for s, c in terms.items() if c}, self.constant + more.constant)
+        terms = {s: c for s, c in terms.items() if c}
+        return _Linear(terms, self.constant + more.constant, self.turns or more.turns)
 
     def __mul__(self, other: Any) -> _Linear:
         mine, factor = (self, other) if isinstance(other, int) else (other, self.number())
         terms = {s: c * factor for s, c in mine.terms.items() if factor}
-        return _Linear(terms, mine.constant * factor)
+        return _Linear(terms, mine.constant * factor, mine.turns)
 
     def __neg__(self) -> _Linear:
         return self * -1
 
     def __floordiv__(self, other: Any) -> _Linear:
-        return _Linear({}, self.number() // _linear(other).number())
+        """Exact where the part that the divisor does not divide stays between two of its multiples."""
+        by = _linear(other).number()
+        whole = {s: c // by for s, c in self.terms.items() if c % by == 0}
+        rest = [c * (self.turns[s] - 1) for s, c in self.terms.items() if c % by]
+        low = self.constant + sum(min(0, reach) for reach in rest)
+        high = self.constant + sum(max(0, reach) for reach in rest)
+        if low // by != high // by:
+            raise IrregularError("a bound or a division depends on a loop around it")
+        return _Linear(whole, low // by, self.turns)
 
     def __mod__(self, other: Any) -> _Linear:
-        return _Linear({}, self.number() % _linear(other).number())
+        by = _linear(other).number()
+        return self + (self // by) * -by
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -194,6 +209,7 @@ class _Reader:
         self._shape = shape
         self._env: list[Any] = [0] * slots
         self._limits: dict[int, tuple[int, int]] = {}
+        self._turns: dict[int, int] = {}
         self.places: dict[ir.Operation, int] = {}
 
     def chain(self, nodes: list[Node]) -> list[_Part]:
@@ -246,7 +262,8 @@ class _Reader:
         if extent == 1:
             self._env[item.slot] = low
             return self.chain(item.body)
-        self._env[item.slot] = _Linear({item.slot: item.step}, low)
+        self._turns[item.slot] = extent
+        self._env[item.slot] = _Linear({item.slot: item.step}, low, self._turns)
         return [part for part in self.chain(item.body) if part.turn(item.slot, extent)]
 
     def _branch(self, branch: Branch) -> list[_Part]:

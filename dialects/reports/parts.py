@@ -23,6 +23,7 @@ class LoopReport:
         children: loops inside this one.
         section: name of the part of the hardware's text that is this loop's, or "".
         resources: what that part takes, with the loops inside; units that loops share are the function's.
+        streams: names of the streams that a pipeline puts to or gets from.
     """
 
     name: str
@@ -36,6 +37,7 @@ class LoopReport:
     children: list[LoopReport] = field(default_factory=list)
     section: str = ""
     resources: dict[str, int] = field(default_factory=dict)
+    streams: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -98,6 +100,7 @@ class DesignFigures:
         target: target name of the build.
         clock_mhz: clock frequency in MHz.
         cycles: predicted total cycles from start to done.
+        about: those where nothing waits, of a design whose processes may wait for each other.
         measured_cycles: cycles of the last simulation, if one ran.
         resources: lut, ff, dsp, bram … totals or estimates. BRAM are blocks of 18 kbit; LUT counts those
             of shift registers (srl) and of memories (lutram), too.
@@ -122,6 +125,7 @@ class DesignFigures:
     device: str = ""
     fmax_mhz: float | None = None
     critical_path: list[PathPart] = field(default_factory=list)
+    about: int | None = None
 
     @property
     def utilisation(self) -> float | None:

@@ -350,3 +350,27 @@ def test_subscripts_with_quotients_of_a_loop_with_a_step(options):
     before, _ = results(halves, ((8,), (8,)), np.int32, lambda s: None, {})
     for left, right in zip(before, after, strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+def test_an_access_under_a_condition_that_never_holds_uses_no_element() -> None:
+    def never(A: int32[5, 4], n: int32):
+        for i in range(2, 7):
+            for j in range(4):
+                if j > 3:
+                    A[(i + j) % 5, j] -= n
+
+    def sometimes(A: int32[5, 4], n: int32):
+        for i in range(5):
+            for j in range(4):
+                A[i, j] += n
+                if j > 3:
+                    A[i, 3 - j] -= n
+
+    with pytest.raises(ScheduleError, match="no iteration of it uses an element"):
+        s = allo.customize(never)
+        s.cache(s.A, at="i")
+    s = allo.customize(sometimes)
+    s.cache(s.A, at="i")
+    A = np.arange(20, dtype=np.int32).reshape(5, 4)
+    s.build()(A, 3)
+    assert np.array_equal(A, np.arange(20).reshape(5, 4) + 3)

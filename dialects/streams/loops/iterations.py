@@ -24,7 +24,8 @@ from ..values import free_values
 
 COPIES = 2
 MOST_TRIED = 1 << 17
-"""Accesses counted out for a loop that nobody marked: a third of a second."""
+"""Accesses counted out for a loop that nobody marked, and of an array that is declared in its loop: a third
+of a second. Where there are more, tasks may touch any element of the latter; each iteration has its own."""
 
 
 @dataclass(slots=True)
@@ -101,7 +102,9 @@ def find_needs(
     found = Needs()
     left = MOST_TRIED
     for values, exact in _shared(module, tasks):
-        counted = _Count(module, loop, tasks, values, exact, left if few else MOST_STEPS)
+        own = len(values) == 1 and _is_declared_in(values[0], set(walk(loop)))
+        most = MOST_TRIED if own else MOST_STEPS
+        counted = _Count(module, loop, tasks, values, exact, left if few else most)
         left = counted.left
         if few and left < 0:
             return None
@@ -135,12 +138,16 @@ def _shared(
     yield from (group for key, group in groups.items() if len(users[key]) > 1)
 
 
+def _is_declared_in(value: ir.Value, inside: set[ir.Operation]) -> bool:
+    return not isinstance(value, ir.BlockArgument) and value.owner.operation in inside
+
+
 def _is_private(value: ir.Value, loop: ir.Operation, counted: _Count) -> bool:
     """Whether no iteration reads what another one wrote, and nothing else uses the array."""
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "memref.alloc":
         return False
     inside = set(walk(loop))
-    if value.owner.operation in inside:
+    if _is_declared_in(value, inside):
         return True
     return counted.covered and all(use.owner.operation in inside for use in value.uses)
 

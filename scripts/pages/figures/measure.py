@@ -34,6 +34,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark(("external",), "rtl_gather"),
+    Benchmark(("external",), "rtl_external", slow=True),
     Benchmark(("gemm",), "rtl_gemm"),
     Benchmark(("exact",), "exact_schedules", slow=True),
     Benchmark(("llm",), "llm_scaling"),

@@ -243,7 +243,7 @@ def _rewrite(
     parts = [Part(side.low, ()) for side in found.sides]
     last = kept[-1]
     dims = [
-        BufferDim(d, 0, found.sides[d].extent, f"{buffer.name}{d}", lanes if d == last else 1)
+        BufferDim(d, 0, found.sides[d].extent, f"{buffer.name}{d}", lanes if d == last else 1, True)
         for d in kept
     ]
     start, end = ir.InsertionPoint(block.operations[1]), ir.InsertionPoint(terminator(block))

@@ -32,6 +32,7 @@ class BufferDim:
         low: smallest inner part; ``extent`` elements from there.
         name: base name of the loops that walk it.
         lanes: how many neighbours a completely unrolled inner loop takes at once, 1 for none.
+        rows: whether that may be all of them, so that the loop around takes a row in a cycle.
     """
 
     position: int
@@ -39,6 +40,7 @@ class BufferDim:
     extent: int
     name: str
     lanes: int = 1
+    rows: bool = False
 
 
 def copy_nest(
@@ -112,10 +114,16 @@ def _match_unrolling(loops: Sequence[ir.Operation], dims: Sequence[BufferDim], s
     name = f"{dim.name}_{suffix}"
     spec = spec_of(op)
     extent = spec.trip_count()
+    whole = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
+    if dim.rows and len(loops) > 1 and extent is not None and 1 < extent <= dim.lanes:
+        loops[-2].attributes["pipeline_ii"] = op.attributes["pipeline_ii"]
+        del op.attributes["pipeline_ii"]
+        op.attributes["unroll"] = whole
+        return
     if extent is None or not 1 < dim.lanes < extent:
         return
     outer, inner = split_loop(op, name, dim.lanes, 0, extent)
     outer.attributes["loop_name"] = ir.StringAttr.get(name)
     outer.attributes["pipeline_ii"] = inner.attributes["pipeline_ii"]
     del inner.attributes["pipeline_ii"]
-    inner.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
+    inner.attributes["unroll"] = whole

@@ -1,0 +1,199 @@
+"""What is foretold of a run behind AXI4 masters before it is made: cycles, bytes, and what bounds each loop.
+
+A loop that passes words of an array takes as long as the channel needs for their lines, if that is longer
+than the loop alone. Arrays that are copied whole take a copy in front of the run, or behind it. Waits for
+single lines, and conflicts of arrays that share a channel, are not foretold one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.interfaces.board import Board, Buffered, Master
+from allo.backend.rtl.interfaces.walk import most_lanes
+from allo.dialects.core.partition import ArrayLayout
+from allo.dialects.interfaces.runs import Runs
+from allo.dialects.reports.parts import LoopReport
+
+from .traffic import DRAM, MemoryChannel, Outside
+
+SEQUENTIAL = 0.92
+"""Part of its peak that a channel with banks, rows and refresh moves of lines in order (docs/memory.md)."""
+STARTING = 17
+"""Cycles from start to interrupt in which neither the core nor a channel works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """One array in one direction.
+
+    Attributes:
+        array: its name; ``way`` is ``"read"`` or ``"written"``.
+        loop: where its words pass, "" for a copy of the whole array.
+        moved: bytes of the words of the bus that pass.
+        needed: bytes of the elements that are used, each once.
+        rate: bytes a cycle that bus and channel can move.
+        core: cycles that the loop takes by itself, in the whole run; 0 for a copy.
+    """
+
+    array: str
+    way: str
+    loop: str
+    moved: int
+    needed: int
+    rate: float
+    core: int
+
+    @property
+    def cycles(self) -> float:
+        """Cycles for which bus and channel are busy."""
+        return self.moved / self.rate
+
+    @property
+    def bound(self) -> str:
+        """``"compute"`` or ``"memory"``: what takes longer."""
+        return "memory" if self.cycles > self.core else "compute"
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """A run that is foretold.
+
+    Attributes:
+        cycles: of the run, from start to interrupt.
+        core: those of the core, where nothing waits.
+        passing: every array that passes, by direction.
+    """
+
+    cycles: int
+    core: int
+    passing: tuple[Passing, ...]
+
+    @property
+    def bound(self) -> str:
+        """What bounds the run: ``"memory"`` where a channel is busy for longer than the core takes."""
+        busiest = max((each.cycles for each in self.passing), default=0)
+        return "memory" if busiest > self.core else "compute"
+
+    def __str__(self) -> str:
+        """A table of the arrays, and a sentence."""
+        head = (
+            f"{'array':<10} {'':<8} {'loop':<16} {'moved':>14} {'needed':>14} {'share':>7}  bound"
+        )
+        rows = [
+            f"{p.array:<10} {p.way:<8} {p.loop or 'copy':<16} {p.moved:>14,} {p.needed:>14,} "
+            f"{p.cycles / max(1, self.cycles):>7.1%}  {p.bound}"
+            for p in self.passing
+        ]
+        told = f"{self.cycles:,} cycles, {self.core:,} of the core alone; bound by {self.bound}"
+        return "\n".join([head, *rows, told])
+
+
+def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
+    """What is foretold of a run; None without AXI4 masters, or where data decide how long the core takes."""
+    board, report = design.board, design.report
+    core = report.cycles if report.cycles is not None else report.about
+    if board is None or not board.masters or core is None:
+        return None
+    masters = {master.bundle: master for master in board.masters}
+    passing: list[Passing] = []
+    extra: dict[str, float] = {}
+    copies: dict[tuple[str, str], float] = {}
+    for array in board.arrays:
+        master, route = masters[array.bundles[0]], outside.memory.get(array.name, ())
+        rate = _rate(master, route, len(array.bundles))
+        for way, runs, stream in _ways(array):
+            if runs is None:
+                if array.beside is not None:
+                    continue
+                lanes = most_lanes(_layout(design, array), max(1, master.width // array.cell))
+                one = Passing(array.name, way, "", array.bytes, array.bytes, rate, 0)
+                took = max(one.cycles, array.count / lanes)
+                copies[master.bundle, way] = copies.get((master.bundle, way), 0) + took
+            else:
+                one, function = _passes(design, array, (way, runs, stream), master, rate)
+                more = max(0.0, one.cycles - one.core)
+                extra[function] = extra.get(function, 0) + more
+            passing.append(one)
+    told = core + max(extra.values(), default=0)
+    told = max(told, _busiest(board, outside, passing))
+    told += sum(max((c for (_, w), c in copies.items() if w == way), default=0) for way in WAYS)
+    told += STARTING + sum(_latency(board, outside, way) for way in WAYS)
+    return Foretold(round(told), core, tuple(passing))
+
+
+WAYS = ("read", "written")
+
+
+def _ways(array: Buffered) -> Iterator[tuple[str, Runs | None, str]]:
+    beside = array.beside
+    if array.loaded:
+        yield WAYS[0], beside.loads if beside else None, beside.load_stream if beside else ""
+    if array.stored:
+        yield WAYS[1], beside.stores if beside else None, beside.store_stream if beside else ""
+
+
+def _rate(master: Master, route: Sequence[MemoryChannel], masters: int) -> float:
+    """Bytes a cycle between an array's masters, which are alike, and its channels."""
+    bus = masters * master.width / 8
+    if not route:
+        return bus
+    most = sum(c.bytes_per_cycle * (SEQUENTIAL if c.timing == DRAM else 1) for c in route)
+    return min(bus, most)
+
+
+def _layout(design: HardwareDesign, array: Buffered) -> ArrayLayout:
+    return next(each.layout for each in design.arrays if each.name == array.name)
+
+
+def _passes(
+    design: HardwareDesign,
+    array: Buffered,
+    walk: tuple[str, Runs, str],
+    master: Master,
+    rate: float,
+) -> tuple[Passing, str]:
+    """An array that passes beside the core, and the function whose loop takes its words."""
+    way, runs, stream = walk
+    line = max(1, master.width // array.cell)
+    moved = runs.words_of(line) * master.width // 8
+    needed = min(runs.elements, array.count) * array.cell // 8
+    words = runs.elements // runs.word
+    for function in design.report.functions:
+        for loop, entries in _leaves(function.loops, 1):
+            if stream in loop.streams:
+                once = entries * (loop.trips or 1)
+                core = (loop.cycles or 0) * entries * max(1, -(-words // max(1, once)))
+                return Passing(array.name, way, loop.name, moved, needed, rate, core), function.name
+    return Passing(array.name, way, stream, moved, needed, rate, words), ""
+
+
+def _leaves(loops: Sequence[LoopReport], entries: int) -> Iterator[tuple[LoopReport, int]]:
+    for loop in loops:
+        if loop.children:
+            yield from _leaves(loop.children, entries * (loop.trips or 1))
+        else:
+            yield loop, entries
+
+
+def _busiest(board: Board, outside: Outside, passing: Sequence[Passing]) -> float:
+    """Cycles for which the busiest channel, or bus in one direction, moves data of arrays beside the core."""
+    beside = {array.name for array in board.arrays if array.beside is not None}
+    busy: dict[str, float] = {}
+    for each in passing:
+        route = outside.memory.get(each.array, ()) if each.array in beside else ()
+        keys = [channel.name for channel in route] or [f"{each.array} {each.way}"]
+        for key in keys if each.array in beside else ():
+            busy[key] = busy.get(key, 0) + each.cycles
+    return max(busy.values(), default=0)
+
+
+def _latency(board: Board, outside: Outside, way: str) -> int:
+    """Cycles that the first line that is read, or the last one that is written, is under way."""
+    names = [a.name for a in board.arrays if (a.loaded if way == WAYS[0] else a.stored)]
+    return max((c.latency for n in names for c in outside.memory.get(n, ())), default=0)
+
+
+__all__ = ["Foretold", "Passing", "foretell"]

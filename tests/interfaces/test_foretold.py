@@ -1,0 +1,118 @@
+"""What is foretold of runs behind AXI4 masters: the cycles of the simulation, and what bounds each loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import allo
+from allo.backend.sim import MemoryChannel, external_memory
+from allo.backend.sim.boundary import foretold
+from allo.designs.external import convolution, gemm
+from allo.ir.types import int8, int32
+
+from .kernels import agree, build, values
+
+OFF = 0.03
+PASS = {"kind": "m_axi", "copy": False}
+
+
+def add(A: int32[2048], B: int32[2048]):
+    for i in range(2048):
+        B[i] = B[i] + A[i]
+
+
+def adder(**more: Any) -> Any:
+    s = allo.customize(add)
+    s.pipeline("i")
+    return s, build(s, {"A": {"kind": "m_axi"} | more, "B": {"kind": "m_axi"} | more}, stalls=0.0)
+
+
+def drawn(rng: np.random.Generator) -> list[Any]:
+    return [values(rng, int32, (2048,)) for _ in range(2)]
+
+
+CHANNELS = {
+    "compute": MemoryChannel("near", 64, latency=20),
+    "memory": MemoryChannel("slow", 3, latency=50),
+}
+
+
+@pytest.mark.parametrize("bound", CHANNELS)
+def test_a_loop_is_bound_by_what_takes_longer(bound) -> None:
+    s, module = adder()
+    one = CHANNELS[bound]
+    other = MemoryChannel("other", one.bytes_per_cycle, latency=one.latency)
+    module = module.variant(memory={"A": one, "B": other})
+    told = module.foretold
+    cycles = agree(s, module, drawn, (1,))[0]
+    assert abs(told.cycles / cycles - 1) < OFF
+    assert told.bound == bound and {p.bound for p in told.passing} == {bound}
+    assert [(p.array, p.way, p.moved, p.needed) for p in told.passing] == [
+        ("A", "read", 8192, 8192),
+        ("B", "read", 8192, 8192),
+        ("B", "written", 8192, 8192),
+    ]
+    assert f"bound by {bound}" in str(told)
+
+
+def test_copies_stand_before_and_behind_the_run() -> None:
+    s, module = adder(copy=True)
+    module = module.variant(memory={"A": CHANNELS["compute"]})
+    told, cycles = module.foretold, agree(s, module, drawn, (1,))[0]
+    assert {p.loop for p in told.passing} == {""}
+    assert abs(told.cycles / cycles - 1) < OFF
+
+
+@pytest.mark.parametrize("timing", ["ideal", "dram"])
+def test_a_product_of_tiles(timing) -> None:
+    size = gemm.Size(32, 32, 256, 4)
+    s = gemm.schedule(size)
+    module = build(s, dict.fromkeys(gemm.ARRAYS, PASS), stalls=0.0)
+    words = {a.name: (a.beside.loads or a.beside.stores).word for a in module.design.board.arrays}
+    assert words == {"A": 4, "B": 4, "C": 4}
+    assert any("B_cache has a copy for every other iteration" in n for n in module.report.notes)
+    channels = external_memory("hbm2", clock_mhz=300, timing=timing)
+    module = module.variant(memory=dict(zip(gemm.ARRAYS, channels, strict=False)))
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        return [
+            values(rng, int8, (32, 256)),
+            values(rng, int8, (256, 32)),
+            np.zeros((32, 32), np.int32),
+        ]
+
+    cycles = agree(s, module, draw, (1,))[0]
+    assert abs(module.foretold.cycles / cycles - 1) < OFF
+    assert size.cycles < cycles < size.cycles / 0.9
+
+
+def test_a_convolution_of_rows() -> None:
+    size = convolution.Size(16, 120, 2, 2)
+    s = convolution.schedule(size)
+    module = build(s, dict.fromkeys(convolution.ARRAYS, PASS), stalls=0.0)
+    channels = external_memory("hbm2", clock_mhz=300)
+    module = module.variant(memory=dict(zip(convolution.ARRAYS, channels, strict=False)))
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        shapes = ((16, 120, 2), (2, 3, 3, 2), (14, 118, 2))
+        return [values(rng, int8, shape) for shape in shapes]
+
+    cycles = agree(s, module, draw, (1,))[0]
+    assert abs(module.foretold.cycles / cycles - 1) < OFF
+    assert size.cycles < cycles < size.cycles / 0.9
+
+
+def test_without_masters_nothing_is_foretold() -> None:
+    s = allo.customize(add)
+    assert s.build(target="verilog", simulator="jit").foretold is None
+
+
+def test_a_bandwidth_that_is_not_looked_at_is_seen(monkeypatch) -> None:
+    monkeypatch.setattr(foretold, "_rate", lambda master, *_: master.width / 8)
+    s, module = adder()
+    module = module.variant(memory={"A": CHANNELS["memory"]})
+    cycles = agree(s, module, drawn, (1,))[0]
+    assert abs(module.foretold.cycles / cycles - 1) > OFF
