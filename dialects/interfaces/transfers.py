@@ -151,7 +151,9 @@ class Argument:
         trace = Trace(self._functions, operations, {self._value: 0})
         found = walks_of(trace, shape)
         loads, stores, self._places = found.loads, found.stores, found.places
-        widest = max(runs.word for runs in (loads, stores) if runs is not None)
+        widest = max((runs.word for runs in (loads, stores) if runs is not None), default=0)
+        if not widest:
+            raise IrregularError("no turn of a loop uses it")
         if widest * _bits(self._kind.element_type) > MOST_BITS:
             raise IrregularError(f"an iteration uses more than {MOST_BITS} bits of it")
         self._check_processes()

@@ -192,6 +192,17 @@ def test_a_store_that_comes_before_its_load_is_no_transfer() -> None:
     agree(s, module, drawn(int32, (64,), (64,), (64,)), (1,))
 
 
+def test_accesses_that_no_turn_makes_are_none() -> None:
+    def never(A: int32[8, 4], B: int32[8]):
+        for i in range(8):
+            for j in range(4):
+                if j > 3:
+                    B[i] += A[i, j]
+
+    with pytest.raises(InterfaceError, match="'m_axi': nothing reads or writes it"):
+        build(allo.customize(never), "m_axi")
+
+
 def sevens(A: int32[8]):
     for i in range(8):
         A[i] = 7
