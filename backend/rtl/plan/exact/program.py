@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...graph.nodes import Body, Node
 from ...graph.prune import EFFECTS
@@ -25,9 +25,6 @@ from ..placing.room import is_unit
 from ..timing_model import TimingModel
 from .cp_sat import cp_sat
 from .proof import area_of_units, cells_of_chain, users_of
-
-if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 PICOSECONDS = 1000
 
@@ -52,9 +49,9 @@ class Limits(NamedTuple):
 class _Place:
     """Where a node goes: its first cycle, when its operands and its result are there, in picoseconds."""
 
-    cycle: IntVar
-    start: IntVar | None
-    settle: LinearExpr | IntVar | int
+    cycle: cp_sat.IntVar
+    start: cp_sat.IntVar | None
+    settle: cp_sat.LinearExpr | cp_sat.IntVar | int
 
 
 class Program:
@@ -71,18 +68,17 @@ class Program:
         uses: Mapping[int, list[Hashable]],
         limits: Limits,
     ) -> None:
-        self.model: CpModel = cp_sat.CpModel()
+        self.model: cp_sat.CpModel = cp_sat.CpModel()
         self._body, self._timing, self._uses, self._limits = body, timing, uses, limits
         self._budget = floor(timing.budget * PICOSECONDS)
         self._places: dict[int, _Place] = {}
-        self._same: dict[tuple[int, int], IntVar] = {}
         for node in body.nodes:
             self._places[node.number] = self._placed(node)
         self._orders()
-        self._units: dict[Hashable, tuple[Operator, IntVar]] = {}
+        self._units: dict[Hashable, tuple[Operator, cp_sat.IntVar]] = {}
         self._slots()
-        self.depth: IntVar = self._depth()
-        self.cycles: list[IntVar] = [self._places[node.number].cycle for node in body.nodes]
+        self.depth: cp_sat.IntVar = self._depth()
+        self.cycles: list[cp_sat.IntVar] = [self._places[node.number].cycle for node in body.nodes]
 
     # --- when nodes start -----------------------------------------------------------
 
@@ -91,7 +87,7 @@ class Program:
         model, timing = self.model, self._timing
         cycle = model.new_int_var(0, self._limits.horizon, f"t{node.number}")
         delay = ceil(timing.entry(node) * PICOSECONDS)
-        start: IntVar | None = None
+        start: cp_sat.IntVar | None = None
         for operand in _distinct(node):
             ready = self._places.get(operand.number)
             if ready is None:
@@ -114,11 +110,11 @@ class Program:
             place.settle = place.start + delay
         return place
 
-    def _start(self, node: Node, delay: int) -> IntVar:
+    def _start(self, node: Node, delay: int) -> cp_sat.IntVar:
         """When the logic of a node starts: in time to end in the cycle, or with it."""
         return self.model.new_int_var(0, max(0, self._budget - delay), f"s{node.number}")
 
-    def _in_cycle(self, operand: Node, node: Node, cycle: IntVar) -> IntVar:
+    def _in_cycle(self, operand: Node, node: Node, cycle: cp_sat.IntVar) -> cp_sat.IntVar:
         """Whether a node starts in the cycle in which an operand is ready."""
         ready = self._places[operand.number].cycle + operand.latency
         same = self.model.new_bool_var(f"c{operand.number}_{node.number}")
@@ -140,7 +136,7 @@ class Program:
             if operand.kind == "get" and word is not None:
                 self.model.add(place.cycle != word.cycle + operand.latency + 1)
 
-    def _behind_streams(self, node: Node, place: _Place, delay: int) -> IntVar | None:
+    def _behind_streams(self, node: Node, place: _Place, delay: int) -> cp_sat.IntVar | None:
         """Operations of streams of one cycle wait for each other, one after the other."""
         more = ceil(self._timing.device.order_ns * PICOSECONDS)
         if node.stream is None or not more:
@@ -179,9 +175,9 @@ class Program:
         for node in self._body.nodes:
             for use in self._uses.get(node.number, ()):
                 users[use].append(node)
-        bits: dict[int, list[IntVar]] = {}
+        bits: dict[int, list[cp_sat.IntVar]] = {}
         for use, nodes in users.items():
-            most: IntVar | int | None = self._limits.capacity.get(use)
+            most: cp_sat.IntVar | int | None = self._limits.capacity.get(use)
             if is_unit(use):
                 most = self._unit(use, nodes)
             if most is None or (isinstance(most, int) and len(nodes) <= most):
@@ -192,7 +188,7 @@ class Program:
             for slot in range(self._limits.ii):
                 self.model.add(sum(self._slot_bits(node, bits)[slot] for node in nodes) <= most)
 
-    def _unit(self, use: Hashable, nodes: list[Node]) -> IntVar:
+    def _unit(self, use: Hashable, nodes: list[Node]) -> cp_sat.IntVar:
         operator = nodes[0].operator
         assert operator is not None
         least = 1 if self._limits.ii is None else ceil(len(nodes) / self._limits.ii)
@@ -201,7 +197,7 @@ class Program:
         self._units[use] = operator, count
         return count
 
-    def _at_once(self, nodes: list[Node], most: IntVar | int) -> None:
+    def _at_once(self, nodes: list[Node], most: cp_sat.IntVar | int) -> None:
         spans = [
             self.model.new_fixed_size_interval_var(
                 self._places[node.number].cycle, 1, f"i{node.number}"
@@ -210,7 +206,7 @@ class Program:
         ]
         self.model.add_cumulative(spans, [1] * len(spans), most)
 
-    def _slot_bits(self, node: Node, bits: dict[int, list[IntVar]]) -> list[IntVar]:
+    def _slot_bits(self, node: Node, bits: dict[int, list[cp_sat.IntVar]]) -> list[cp_sat.IntVar]:
         """Of each slot of the interval, whether a node starts in it."""
         ii = self._limits.ii or 1
         if node.number not in bits:
@@ -224,7 +220,7 @@ class Program:
 
     # --- what is asked for ------------------------------------------------------------
 
-    def _depth(self) -> IntVar:
+    def _depth(self) -> cp_sat.IntVar:
         """Cycles of an iteration."""
         depth = self.model.new_int_var(1, self._limits.horizon + 1, "depth")
         for node in self._body.nodes:
@@ -235,10 +231,10 @@ class Program:
                 self.model.add(depth >= cycle + node.latency + 1)
         return depth
 
-    def area(self, *, shift_registers: bool) -> LinearExpr | int:
+    def area(self, *, shift_registers: bool) -> cp_sat.LinearExpr | int:
         """Cells that keep values until their last use, and what the units are made of."""
         ii = self._limits.ii or 1
-        terms: list[LinearExpr | int] = []
+        terms: list[cp_sat.LinearExpr | int] = []
         for value, users in users_of(self._body).items():
             most = self._limits.horizon // ii + 1
             held = self.model.new_int_var(0, most, f"h{value.number}")

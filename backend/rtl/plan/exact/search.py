@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from allo.dialects.diagnostics import SourcePlace
 
@@ -18,9 +18,6 @@ from ..search.interval import least_interval
 from .cp_sat import cp_sat
 from .program import Limits, Program
 from .proof import Figure, Proof, area_of, operations_of, units_of
-
-if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import LinearExprT
 
 QUICK, EXACT = "quick", "exact"
 """What the option ``effort`` asks for."""
@@ -166,7 +163,7 @@ class _Search:
         return Program(self._body, scheduler.timing, scheduler.uses, limits)
 
     def _asked(
-        self, program: Program, wanted: LinearExprT | None, hint: list[int] | None = None
+        self, program: Program, wanted: cp_sat.LinearExprT | None, hint: list[int] | None = None
     ) -> Answer:
         """Solve a program, for any schedule or for the one with the least of what is wanted."""
         if wanted is not None:
