@@ -62,7 +62,7 @@ class BoardMemory:
     """A memory on a board, beside the device or in its package.
 
     Attributes:
-        kind: ``"sdram"``, ``"ddr3"``, ``"ddr4"``, ``"hyperram"``, ``"spram"`` or ``"hbm"``.
+        kind: ``"sdram"``, ``"ddr3"``, ``"ddr4"``, ``"hyperram"``, ``"psram"``, ``"spram"`` or ``"hbm"``.
         bytes: how much it holds.
         width: bits of its data bus.
         part: its vendor's name; several where boards differ.

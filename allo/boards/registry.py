@@ -14,7 +14,7 @@ from allo.dialects.text.shown import shown
 
 from .record import OPEN, VIVADO, Board
 
-_FILES = ("ulx3s", "orangecrab", "ecpix5", "icebreaker", "upduino", "tang_nano", "amd")
+_FILES = ("ulx3s", "orangecrab", "ecpix5", "icebreaker", "upduino", "tang_nano", "olimex", "amd")
 """The files of ``known`` with ``BOARDS``, in the order in which messages name them."""
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 

@@ -46,11 +46,14 @@ def register(app: typer.Typer) -> None:
         clock: Annotated[
             float | None, typer.Option(help="clock in MHz; the fastest reached where left out")
         ] = None,
+        link: Annotated[
+            str, typer.Option(help="how calls come to the board: uart or fifo245")
+        ] = "uart",
         seeds: Annotated[int, typer.Option(help="so many seeds of nextpnr are tried")] = 1,
         timeout: Annotated[float, typer.Option(help="seconds for one run of a tool")] = 1800.0,
     ) -> None:
         """Build a design for a board and write its bitstream."""
-        built = find_schedule(what, schedule).build(target="verilog", board=board)
+        built = find_schedule(what, schedule).build(target="verilog", board=board, link=link)
         made = built.bitstream(
             output,
             clock_mhz=clock,

@@ -7,7 +7,7 @@ Everything that differs between families is a field of the record; nothing else 
 from .fields.bitstream import Bitstream, Pll
 from .fields.cells import Cells, RegisteredBlock
 from .fields.delays import OperatorDelays, SignalDelays
-from .fields.tools import CellUse, Cost, Part, Routing, Synthesis
+from .fields.tools import CellUse, Cost, Part, Routing, SizedCost, Synthesis
 from .record import DeviceRecord, Netlist
 from .registry import (
     DEFAULT_DEVICE,
@@ -36,6 +36,7 @@ __all__ = [
     "RegisteredBlock",
     "Routing",
     "SignalDelays",
+    "SizedCost",
     "Synthesis",
     "families",
     "family",

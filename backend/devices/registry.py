@@ -12,7 +12,7 @@ from allo.dialects.text.near import did_you_mean
 from .checks import check_record
 from .record import DeviceRecord
 
-_FILES = ("xcup", "xc7", "ecp5", "ice40", "gowin", "generic")
+_FILES = ("xcup", "xc7", "ecp5", "ice40", "gowin", "gatemate", "generic")
 """The files with ``RECORDS``, in the order in which messages name them."""
 DEFAULT_DEVICE = _FILES[0]
 """The family of a build that names none."""

@@ -13,7 +13,7 @@ from allo.dialects.caches.files import cached_text, content_key
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.text.verilog import without_comments
 
-from .cells import totals
+from .cells import totals, with_sizes
 from .figures import Routing, Synthesis
 from .paths import Places, read_routing
 from .surround import surround
@@ -65,7 +65,13 @@ def synthesize(
 
     def cells() -> str:
         with tempfile.TemporaryDirectory(prefix="allo_synth_") as name:
-            return yosys(Path(name), count, _CELLS)
+            if not synthesis.sized:
+                return yosys(Path(name), count, _CELLS)
+            stat = json.loads(yosys(Path(name), f"{count}; write_json {_NETLIST}", _CELLS))
+            netlist = json.loads((Path(name) / _NETLIST).read_text())
+            kinds = stat["design"]["num_cells_by_type"]
+            stat["design"]["num_cells_by_type"] = with_sizes(kinds, netlist, synthesis.sized)
+            return json.dumps(stat)
 
     def routed(routing: devices.Routing) -> str:
         with tempfile.TemporaryDirectory(prefix="allo_synth_") as name:
@@ -80,9 +86,8 @@ def synthesize(
     key = content_key(without_comments(verilog), script, tool.version)
     counted = json.loads(cached_text(("synthesis",), f"{key}.json", cells))
     kinds = counted["design"]["num_cells_by_type"]
-    found = Synthesis(
-        tool.version, family, cells=kinds, routing=None, **totals(synthesis.cells, kinds)
-    )
+    taken = totals(synthesis.cells, kinds, synthesis.sized)
+    found = Synthesis(tool.version, family, cells=kinds, routing=None, **taken)
     if not route or routing is None:
         return found
     seeded = () if seed is None else ("--seed", str(seed))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from allo.boards import connect, simulate
+from allo.dialects.options.common import LINKS
 from allo.errors import LineError
 
 from .soaked import DESIGNS
@@ -24,14 +25,17 @@ from .soaked import DESIGNS
 RESET_EVERY = 97
 
 
-def soak(calls: int, rate: int, seed: int, design: str = "arrays") -> dict[str, int]:
+def soak(
+    calls: int, rate: int, seed: int, design: str = "arrays", link: str = "uart"
+) -> dict[str, int]:
     """How many of so many calls were right, refused by name, and wrong.
 
     Args:
         rate: errors of each kind in a million bytes.
         design: a name of :data:`~.soaked.DESIGNS`.
+        link: how bytes come to the board: ``"uart"`` or ``"fifo245"``.
     """
-    subject = DESIGNS[design]()
+    subject = DESIGNS[design](link)
     rng = np.random.default_rng(seed)
     told: Counter[str] = Counter()
     count = Counter(right=0, refused=0, wrong=0)
@@ -77,10 +81,11 @@ def main() -> int:
         "--rate", type=int, default=300, help="errors of each kind in a million bytes"
     )
     parser.add_argument("--design", choices=DESIGNS, default="arrays")
+    parser.add_argument("--link", choices=LINKS, default="uart")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", default="out/soak_board.json", help="file for the figures")
     options = parser.parse_args()
-    found = soak(options.calls, options.rate, options.seed, options.design)
+    found = soak(options.calls, options.rate, options.seed, options.design, options.link)
     figures = {**vars(options), **found}
     Path(options.json).parent.mkdir(parents=True, exist_ok=True)
     Path(options.json).write_text(json.dumps(figures, indent=1) + "\n")

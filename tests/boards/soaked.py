@@ -41,7 +41,7 @@ def scaled(A: int8[16, 8], B: int8[8], C: int32[16], gain: int32) -> int32:
     return last
 
 
-def arrays() -> Calls:
+def arrays(link: str = "uart") -> Calls:
     """Arrays in RAM of the device, and scalars."""
     schedule = allo.customize(scaled)
     cpu = schedule.build()
@@ -52,7 +52,7 @@ def arrays() -> Calls:
         expected = C.copy()
         return [A, B, C, gain], [A, B, expected, gain], cpu(A, B, expected, gain)
 
-    module = schedule.build(target="verilog", clock_mhz=100, device="ecp5")
+    module = schedule.build(target="verilog", clock_mhz=100, device="ecp5", link=link)
     return Calls(module, lambda: None, draw)
 
 
@@ -70,7 +70,7 @@ def sums(n: int32[1], X: Stream[int8[4], 2], Y: Stream[int32, 2], last: int32[1]
         end[0] = total[0]
 
 
-def streams() -> Calls:
+def streams(link: str = "uart") -> Calls:
     """Streams of blocks and of scalars, an array, and sums that live on between calls."""
     kept = [0, 0]
 
@@ -85,7 +85,7 @@ def streams() -> Calls:
         end = np.array([kept[1]], np.int32)
         return [n, X, Y, last], [n, X, expected, end], None
 
-    module = df.build(sums, target="verilog", clock_mhz=100, device="ecp5")
+    module = df.build(sums, target="verilog", clock_mhz=100, device="ecp5", link=link)
     return Calls(module, lambda: kept.__setitem__(slice(2), [0, 0]), draw)
 
 
@@ -99,7 +99,7 @@ def axpy(a: int32, X: int16[300], Y: int32[300], Z: int8[7]) -> int32:
     return sum
 
 
-def memory() -> Calls:
+def memory(link: str = "uart") -> Calls:
     """Arrays in the board's memory, over buses of two widths, and scalars in registers."""
     schedule = allo.customize(axpy)
     cpu = schedule.build()
@@ -114,7 +114,8 @@ def memory() -> Calls:
         return [a, X, Y, Z], [a, X, *filled], cpu(a, X, *filled)
 
     buses = {"X": "m_axi", "Y": {"kind": "m_axi", "width": 64}, "Z": "m_axi"}
-    module = schedule.build(target="verilog", board="ulx3s-85f", configs={"interface": buses})
+    ports = {"interface": buses}
+    module = schedule.build(target="verilog", board="ulx3s-85f", configs=ports, link=link)
     return Calls(module, lambda: None, draw, patience=0.5)
 
 

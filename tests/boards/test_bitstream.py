@@ -7,6 +7,7 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -125,6 +126,7 @@ def test_a_clock_that_the_generator_cannot_make_gets_the_nearest_two(slow, tmp_p
     [
         ("tang-nano-9k", {"dsp": 0, "bram": 3}, "memory, comparison to logic"),
         ("tang-nano-9k", {"dsp": 1, "bram": 0}, "product, comparison to logic"),
+        ("gatemate-evb", {"dsp": 0, "bram": 0}, "sum, comparison, so that a clock of 10 MHz"),
         ("icebreaker", {"dsp": 2, "bram": 3}, "product, so that a clock of 12 MHz"),
         ("icebreaker", {"dsp": 0, "bram": 3}, None),
     ],
@@ -177,6 +179,27 @@ def test_boards_are_listed_and_a_file_that_is_not_there_is_not_programmed(capsys
     assert all(name in said for name in boards.boards()) and "iCE40UP5K-SG48" in said
     assert main(["program", "absent.bin", "--board", BOARD]) == 1
     assert "BoardError: There is no bitstream absent.bin." in capsys.readouterr().err
+
+
+def test_a_link_is_asked_for_on_the_command_line(tmp_path, monkeypatch, capsys) -> None:
+    file = tmp_path / "add.py"
+    file.write_text(
+        "import allo\nfrom allo.ir.types import int32\n\n"
+        "def add(a: int32, b: int32) -> int32:\n    return a + b\n"
+    )
+    asked = ["bitstream", f"{file}:add", "--board", "upduino-3", "-o", str(tmp_path / "x.bin")]
+    assert main([*asked, "--link", "fifo245"]) == 1
+    assert "has no pin for 'fifo_d[0]', which link='fifo245' needs" in capsys.readouterr().err
+    assert main([*asked, "--link", "fifo"]) != 0
+    assert "'uart' or 'fifo245'" in capsys.readouterr().err
+    links = []
+    monkeypatch.setattr(
+        "allo.backend.sim.RTLModule.bitstream",
+        lambda mod, *given, **options: links.append(mod.options.link) or SimpleNamespace(table=str),
+    )
+    asked[3] = BOARD
+    assert main([*asked, "--link", "fifo245"]) == 0 and main(asked) == 0
+    assert links == ["fifo245", "uart"]
 
 
 def test_a_board_is_not_programmed_without_the_loader(tmp_path, monkeypatch, capsys) -> None:

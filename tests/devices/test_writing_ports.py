@@ -52,7 +52,7 @@ def turned(x: int8[256], y: int8[256]):
         y[k] = kept[k]
 
 
-@pytest.mark.parametrize("family", ["ice40", "gowin", "ecp5"])
+@pytest.mark.parametrize("family", ["ice40", "gowin", "gatemate", "ecp5"])
 def test_two_writes_of_a_cycle_take_what_yosys_makes_of_them(family: str) -> None:
     schedule = allo.customize(pairs)
     schedule.pipeline("i")

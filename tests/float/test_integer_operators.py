@@ -227,7 +227,7 @@ def test_unknown_device_lists_the_families() -> None:
     assert str(caught.value) == (
         "There is no device family 'xcupp'.\n"
         "help: did you mean 'xcup'? known families: xcup, xc7, ecp5, ice40, "
-        "ice40_hx8k, gowin, gowin_gw1n9, generic."
+        "ice40_hx8k, gowin, gowin_gw1n9, gatemate, generic."
     )
 
 

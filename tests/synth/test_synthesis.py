@@ -17,7 +17,7 @@ import pytest
 import allo
 from allo.backend import devices
 from allo.backend.synth import Synthesis, run, synthesize
-from allo.backend.synth.cells import totals
+from allo.backend.synth.cells import totals, with_sizes
 from allo.backend.synth.figures import PathStep, Routing
 from allo.backend.synth.paths import Places, first_place, read_routing
 from allo.backend.synth.surround import surround
@@ -222,7 +222,8 @@ def test_a_family_without_a_tool_is_refused() -> None:
     with pytest.raises(BuildError) as caught:
         synthesize(SIMPLE, "simple", "generic")
     assert caught.value.help == (
-        "name another one with device=: xcup, xc7, ecp5, ice40, ice40_hx8k, gowin, gowin_gw1n9."
+        "name another one with device=: xcup, xc7, ecp5, ice40, ice40_hx8k, gowin, gowin_gw1n9, "
+        "gatemate."
     )
 
 
@@ -251,6 +252,26 @@ def test_cells_are_added_up() -> None:
         "lut": 16, "ff": 0, "dsp": 0, "bram": 5, "uram": 0, "srl": 5, "lutram": 8, "carry": 7
     }  # fmt: skip
     assert totals(library("ecp5"), {"LUT4": 3, "CCU2C": 4, "TRELLIS_DPR16X4": 2})["lut"] == 19
+
+
+def test_products_of_logic_cells_are_counted_by_their_widths() -> None:
+    """The tables are those that nextpnr packed of products of these widths, less the rest of the design."""
+    product = {"type": "CC_MULT", "parameters": {"A_WIDTH": f"{16:032b}", "B_WIDTH": f"{8:032b}"}}
+    netlist = {"modules": {"top": {"cells": {"p": product, "q": product, "r": {"type": "CC_DFF"}}}}}
+    synthesis = devices.family("gatemate").synthesis
+    assert synthesis is not None
+    kinds = with_sizes({"CC_MULT": 2, "CC_DFF": 1}, netlist, synthesis.sized)
+    assert kinds == {"CC_DFF": 1, "CC_MULT 16x8": 2}
+    assert totals(synthesis.cells, kinds, synthesis.sized)["lut"] == 2 * 154
+    for (a, b), packed in {
+        (4, 4): 65,
+        (8, 8): 127,
+        (16, 16): 299,
+        (24, 8): 239,
+        (32, 32): 835,
+    }.items():
+        # Each bit of an operand has a register, and a table for it; five more are beside the product.
+        assert synthesis.sized["CC_MULT"].lut(a, b) + a + b + 5 == packed
 
 
 def library(name: str) -> Mapping[str, devices.Cost]:

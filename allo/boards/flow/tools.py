@@ -14,7 +14,7 @@ from typing import Any
 
 from allo.backend import devices
 from allo.backend.synth import Routing
-from allo.backend.synth.cells import totals
+from allo.backend.synth.cells import totals, with_sizes
 from allo.backend.synth.paths import Places, read_routing
 from allo.backend.synth.tools import find_tool, find_yosys, run
 from allo.dialects.caches.files import cached, content_key
@@ -88,7 +88,10 @@ class Flow:
         key = content_key(design.verilog, commands, self._yosys.version)
         folder = cached(("netlists",), key, (_CELLS,), make, bulky=(_NETLIST,))
         kinds = json.loads((folder / _CELLS).read_text())["design"]["num_cells_by_type"]
-        return folder, totals(self._synthesis.cells, kinds)
+        sized = self._synthesis.sized
+        if sized.keys() & kinds:
+            kinds = with_sizes(kinds, json.loads((folder / _NETLIST).read_text()), sized)
+        return folder, totals(self._synthesis.cells, kinds, sized)
 
     def route(self, design: Design, lut: int, seed: int | None) -> Routing:
         """Place, route and pack; the clock reached and the slowest path."""

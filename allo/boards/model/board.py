@@ -223,20 +223,25 @@ def _netlist(mod: RTLModule, stage: str, clock_mhz: float | None, timeout: float
             f"The netlist of {mod.top_func_name} has a memory beside it, with which none is simulated.",
             help="leave netlist= out: the Verilog of the design runs with a model of the memory.",
         )
-    if mod.options.link != "uart":
-        raise BoardError(
-            f"The netlist of {mod.top_func_name} has a bus of three states, of which there is no model.",
-            help="leave netlist= out: the Verilog of the design runs with a model of the FT232H.",
-        )
     if board.family not in families():
         raise BoardError(
             f"There are no models of the cells of {family(board.family).title}.",
             help=f"netlists of {', '.join(families())} are simulated.",
         )
+    way = family(board.family).bitstream
+    if stage == ROUTED and way is not None and not way.routed_models:
+        raise BoardError(
+            f"There are no models of the cells that nextpnr makes for {family(board.family).title}.",
+            help='netlist="synthesised" runs what Yosys makes of the design.',
+        )
     made = netlist_of(mod, board, clock_mhz=clock_mhz, routed=stage == ROUTED, timeout=timeout)
     text = verilog_of(made.modules, made.shell.top, board.family)
+    defines = _defines(board, made.shell)
+    if mod.options.link == "fifo245":
+        line = fifo.arguments(made.clock_mhz)
+        return _Design(text, made.shell.top, (*defines, "FIFO245"), line)
     bit = str(round(made.clock_mhz * 1e6 / BAUD))
-    return _Design(text, made.shell.top, _defines(board, made.shell), (bit,))
+    return _Design(text, made.shell.top, defines, (bit,))
 
 
 def _defines(board: Board, shell: Shell) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,34 @@ _UNREAD = re.compile(r"\bspecify\b.*?\bendspecify\b|^`include.*?$", re.DOTALL | 
 _NUMBERED = re.compile(r"(.*?)_?(\d+)")
 _SLICE = re.compile(r"(?:INITVAL|INIT_RAM)_([0-9A-F]{2})")
 _BITS = re.compile(r"[01xz]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pad:
+    """A cell at a pin: the port of the pin, the one into the design, and the one out of it.
+
+    Attributes:
+        off: the port that keeps it from driving the pin, and ``on`` the one that lets it; "" for none.
+    """
+
+    pin: str
+    inward: str = ""
+    outward: str = ""
+    off: str = ""
+    on: str = ""
+
+
 _PADS = {
-    "SB_IO": ("PACKAGE_PIN", "D_IN_0", "D_OUT_0"),
-    "TRELLIS_IO": ("B", "O", "I"),
-    "IBUF": ("I", "O", ""),
-    "OBUF": ("O", "", "I"),
+    "SB_IO": _Pad("PACKAGE_PIN", "D_IN_0", "D_OUT_0", on="OUTPUT_ENABLE"),
+    "TRELLIS_IO": _Pad("B", "O", "I", off="T"),
+    "IBUF": _Pad("I", "O"),
+    "OBUF": _Pad("O", "", "I"),
+    "IOBUF": _Pad("IO", "O", "I", off="OEN"),
+    "CC_IBUF": _Pad("I", "Y"),
+    "CC_OBUF": _Pad("O", "", "A"),
+    "$_TBUF_": _Pad("Y", "", "A", on="E"),
+    "CC_IOBUF": _Pad("IO", "Y", "A", off="T"),
 }
-"""Of cells at pins: the port of the pin, the one into the design, and the one out of it."""
 _NOTHING = ("$scopeinfo", "DUMMY_CELL", "GSR")
 """Cells that only hold a place, and the reset of all registers while a device begins."""
 
@@ -99,7 +121,13 @@ def verilog_of(netlist: Mapping[str, Any], name: str, family: str, clock: str = 
     lines = [
         f"module {name} ({', '.join(f'{directions[p]} {_range(b)}{p}' for p, b in pads.items())});"
     ]
-    cells = [*_split_pads(top["cells"].values(), pads[clock][0])]
+    shared = {
+        bit: f"{port}[{k}]" if len(bits) > 1 else port
+        for port, bits in pads.items()
+        if directions[port] == "inout"
+        for k, bit in enumerate(bits)
+    }
+    cells = [*_split_pads(top["cells"].values(), pads[clock][0], shared)]
     nets = {bit for cell in cells for bits in cell["connections"].values() for bit in bits}
     nets |= {bit for bits in pads.values() for bit in bits}
     lines += [f"  wire n{bit};" for bit in sorted(bit for bit in nets if isinstance(bit, int))]
@@ -114,20 +142,28 @@ def _is_design(module: Mapping[str, Any]) -> bool:
     return bool(module.get("cells")) and not module.get("attributes", {}).get("blackbox")
 
 
-def _split_pads(cells: Any, oscillator: Bit) -> Iterator[Cell]:
-    """The cells without nextpnr's pins and buffers, which become wires; a buffer at a pin is fed by it."""
+def _split_pads(cells: Any, oscillator: Bit, shared: Mapping[Bit, str]) -> Iterator[Cell]:
+    """The cells without nextpnr's pins and buffers, which become wires; a buffer at a pin is fed by it.
+
+    Pins of both directions, whose nets ``shared`` names, keep their three states.
+    """
     for cell in cells:
         kind, joined = cell["type"], cell["connections"]
         if kind in _PADS:
-            pad, to_design, to_pad = (joined.get(port, []) for port in _PADS[kind])
-            if to_pad:
-                yield _wire(pad, to_pad)
-            if to_design:
-                yield _wire(to_design, pad)
+            pad = _PADS[kind]
+            pin, inward, outward = (joined.get(p, []) for p in (pad.pin, pad.inward, pad.outward))
+            port = shared.get(pin[0]) if pin else None
+            if port is not None:
+                yield {"type": "$pad", "port": port, "pad": pad, "connections": joined}
+                continue
+            if outward:
+                yield _wire(pin, outward)
+            if inward:
+                yield _wire(inward, pin)
         elif kind == "SB_GB":
             source = joined.get("USER_SIGNAL_TO_GLOBAL_BUFFER") or [oscillator]
             yield _wire(joined["GLOBAL_BUFFER_OUTPUT"], source)
-        elif kind == "BUFG":
+        elif kind in ("BUFG", "CC_BUFG"):
             if joined.get("O"):
                 yield _wire(joined["O"], joined["I"])
         elif kind not in _NOTHING:
@@ -143,6 +179,8 @@ def _instance(cell: Cell, name: str, models: _Models) -> str:
     kind, joined = cell["type"], dict(cell["connections"])
     if kind == "$assign":
         return f"  assign {_bus(joined['to'])} = {_bus(joined['from'])};"
+    if kind == "$pad":
+        return _both_ways(cell["port"], cell["pad"], joined)
     values = dict(cell["parameters"])
     if (
         kind == "TRELLIS_COMB"
@@ -170,6 +208,22 @@ def _instance(cell: Cell, name: str, models: _Models) -> str:
     ports = ", ".join(f".{port}({_bus(bits)})" for port, bits in joined.items() if bits)
     given = ", ".join(f".{key}({_value(value)})" for key, value in values.items())
     return f"  {kind} #({given}) {name} ({ports});"
+
+
+def _both_ways(port: str, pad: _Pad, joined: Mapping[str, Sequence[Bit]]) -> str:
+    """The text of a cell at a pin of both directions."""
+    lines = []
+    if joined.get(pad.outward):
+        level = _bus(joined[pad.outward])
+        on, off = joined.get(pad.on), joined.get(pad.off)
+        if on:
+            level = f"{_bus(on)} ? {level} : 1'bz"
+        elif off:
+            level = f"{_bus(off)} ? 1'bz : {level}"
+        lines.append(f"  assign {port} = {level};")
+    if joined.get(pad.inward):
+        lines.append(f"  assign {_bus(joined[pad.inward])} = {port};")
+    return "\n".join(lines)
 
 
 def _open(port: str, values: Mapping[str, str], way: Bitstream) -> Bit:

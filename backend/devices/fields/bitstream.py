@@ -55,6 +55,7 @@ class Bitstream(Facts):
         clock_out: Verilog that brings the inverse of ``clock`` to ``pin``, as a cell beside it does; "" for
             any logic.
         models: files of Yosys with models of its cells; none where its netlists cannot be simulated.
+        routed_models: whether the cells that nextpnr makes have models, too.
         open_level: of an input of a cell that nothing is joined to; ``open_others`` have the other level.
     """
 
@@ -70,5 +71,6 @@ class Bitstream(Facts):
     script: str = ""
     clock_out: str = ""
     models: tuple[str, ...] = ()
+    routed_models: bool = True
     open_level: str = "0"
     open_others: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from .bitstream import Bitstream
 from .card import Card
@@ -22,6 +23,27 @@ class Cost:
     srl: int = 0
     lutram: int = 0
     carry: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizedCost(Facts):
+    """The lookup tables of a cell whose size its parameters tell.
+
+    Attributes:
+        parameters: the names of two widths in bits.
+        base: tables of each cell; ``first`` and ``second`` for each bit of a width, and ``product`` for each
+            of one by each of the other.
+    """
+
+    parameters: tuple[str, str]
+    base: float
+    first: float
+    second: float
+    product: float
+
+    def lut(self, a: int, b: int) -> int:
+        """The lookup tables of a cell with these widths."""
+        return ceil(self.base + self.first * a + self.second * b + self.product * a * b)
 
 
 LUT, FF, CARRY, SHIFT = Cost(lut=1), Cost(ff=1), Cost(carry=1), Cost(lut=1, srl=1)
@@ -95,12 +117,14 @@ class Synthesis(Facts):
     Attributes:
         script: commands of Yosys behind the reading of the design, with a place for ``{top}``.
         cells: by name, what each cell of Yosys's netlist takes. Others take nothing.
+        sized: cells whose parameters tell what they take.
         routing: None where no open tool routes.
     """
 
     script: str
     cells: Mapping[str, Cost]
     routing: Routing | None = None
+    sized: Mapping[str, SizedCost] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -274,7 +274,10 @@ class Cover:
         bits = node.made.bit_count()
         if node.detail.startswith("srl"):
             return _shift_register(int(node.detail[3:]), bits)
-        return {} if node.detail == "in" else {"ff": bits}
+        if node.detail == "in":
+            return {}
+        reset = "r" in node.detail and not self._family.resets
+        return {"ff": bits, "lut": bits} if reset else {"ff": bits}
 
     def _sum(self, node: Node) -> dict[str, int]:
         width = node.made.bit_length()
