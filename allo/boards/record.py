@@ -103,6 +103,8 @@ class Board:
             processors of the device, ``"alveo"`` for XRT on the host of a card.
         xrt_platform: of a card, the name that Vitis links for.
         own_pll: its clock generator, where its family's record has none.
+        port: its serial port under Linux, where no other adapter is there.
+        cables: how it is powered, programmed and called, as a sentence.
         notes: what its user must know, as sentences.
     """
 
@@ -122,6 +124,8 @@ class Board:
     platform: str = ""
     xrt_platform: str = ""
     own_pll: Pll | None = None
+    port: str = ""
+    cables: str = ""
     notes: tuple[str, ...] = ()
 
     @property

@@ -29,10 +29,10 @@ _PLL = Pll(
     # nextpnr takes the clock in MHz and finds the dividers; these are of the clocks that are offered here.
     reference=(1,),
     feedback=tuple(range(1, 26)),
-    output=(1, 2, 3, 4, 6, 8),
+    output=tuple(range(1, 13)),
     reference_mhz=(5.0, 50.0),
-    vco_mhz=(5.0, 125.0),
-    clock_mhz=(10.0, 125.0),
+    vco_mhz=(5.0, 250.0),
+    clock_mhz=(10.0, 100.0),
     behind_output=False,
     verilog="""\
   // {oscillator_mhz} MHz becomes {clock_mhz} MHz.

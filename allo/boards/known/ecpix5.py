@@ -30,6 +30,8 @@ def _ecpix5(size: str, lut: int, dsp: int, bram: int) -> Board:
         clock_generator="pll",
         memories=(BoardMemory("ddr3", 512 << 20, 16, "MT41K256M16"),),
         programmer=("--board", "ecpix5_r03"),
+        port="/dev/ttyUSB1",
+        cables="One USB cable programs it by the first port of its chip and calls it by the second.",
     )
 
 

@@ -30,5 +30,7 @@ BOARDS = (
         clock_generator="pad",
         memories=(BoardMemory("spram", 128 << 10, 16, "in the device"),),
         programmer=("--board", "ice40_generic"),
+        port="/dev/ttyUSB1",
+        cables="One USB cable programs it by the first port of its chip and calls it by the second.",
     ),
 )

@@ -29,6 +29,8 @@ BOARDS = (
         clock_generator="pll",
         memories=(BoardMemory("psram", 8 << 20, 8, "with eight data lines, not served here"),),
         programmer=("--cable", "dirtyJtag"),
+        port="/dev/ttyACM0",
+        cables="One USB cable powers, programs and calls it; a microcontroller is between.",
         notes=(
             "The serial port is the RP2040's: its firmware (pico-dirtyJtag) has 115,200 baud, and must be "
             "built with USBUSART_BAUDRATE 1000000 in cdc_uart.h.",

@@ -28,6 +28,8 @@ def _orangecrab(size: str, lut: int, dsp: int, bram: int) -> Board:
         clock_generator="pll",
         memories=(BoardMemory("ddr3", 128 << 20, 16, "MT41K64M16"),),
         programmer=("--board", "orangeCrab"),
+        port="/dev/ttyUSB0",
+        cables="USB goes to the device itself and is not used by the shell: the port is the adapter's.",
         notes=(
             "Join a serial adapter of 3.3 V to the pins 0 (its transmitter) and 1 (its receiver).",
         ),

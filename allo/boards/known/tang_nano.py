@@ -29,6 +29,8 @@ BOARDS = (
         clock_generator="pll",
         memories=(BoardMemory("hyperram", 8 << 20, 16, "two PSRAMs of 8 bits in the package"),),
         programmer=("--board", "tangnano9k"),
+        port="/dev/ttyUSB1",
+        cables="One USB cable programs it by the first port of its chip and calls it by the second.",
     ),
     Board(
         name="tang-nano-20k",
@@ -50,5 +52,7 @@ BOARDS = (
         clock_generator="pll",
         memories=(BoardMemory("sdram", 8 << 20, 32, "in the package"),),
         programmer=("--board", "tangnano20k"),
+        port="/dev/ttyUSB1",
+        cables="One USB cable programs it by the first port of its chip and calls it by the second.",
     ),
 )

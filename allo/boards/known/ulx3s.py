@@ -61,6 +61,8 @@ def _ulx3s(size: str, switch: str, lut: int, dsp: int, bram: int, *pack: str) ->
             ),
         ),
         programmer=("--board", "ulx3s"),
+        port="/dev/ttyUSB0",
+        cables="One USB cable (US1) powers, programs and calls it.",
     )
 
 

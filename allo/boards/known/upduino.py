@@ -22,6 +22,8 @@ BOARDS = (
         clock_generator="wire",
         memories=(BoardMemory("spram", 128 << 10, 16, "in the device"),),
         programmer=("--board", "upduino3"),
+        port="/dev/ttyUSB1",
+        cables="Its USB port programs it; the port of calls is the adapter's.",
         notes=(
             "Close the jumper OSC, which joins the oscillator to pin 20.",
             "Join a serial adapter of 3.3 V to the pins 42 (its transmitter) and 38 (its receiver).",

@@ -274,10 +274,8 @@ class Cover:
         bits = node.made.bit_count()
         if node.detail.startswith("srl"):
             return _shift_register(int(node.detail[3:]), bits)
-        if node.detail == "in":
-            return {}
-        reset = "r" in node.detail and not self._family.resets
-        return {"ff": bits, "lut": bits} if reset else {"ff": bits}
+        tables = 0 if self._family.resets or "r" not in node.detail else bits
+        return {} if node.detail == "in" else {"ff": bits, "lut": tables}
 
     def _sum(self, node: Node) -> dict[str, int]:
         width = node.made.bit_length()
