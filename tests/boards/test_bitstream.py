@@ -16,6 +16,7 @@ import allo
 from allo import boards
 from allo.backend.synth import Routing
 from allo.backend.synth.tools import Tool
+from allo.boards import registry
 from allo.boards.flow import bitstream
 from allo.boards.flow.fit import check_fit
 from allo.boards.flow.tools import Flow
@@ -200,6 +201,23 @@ def test_a_link_is_asked_for_on_the_command_line(tmp_path, monkeypatch, capsys) 
     asked[3] = BOARD
     assert main([*asked, "--link", "fifo245"]) == 0 and main(asked) == 0
     assert links == ["fifo245", "uart"]
+
+
+def test_a_board_of_a_users_own_is_one_file(tmp_path, monkeypatch) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from dataclasses import replace\n\nfrom allo import boards\nfrom allo.ir.types import int32\n\n"
+        "boards.register(replace(boards.board('icebreaker'), name='mine', title='Mine'))\n\n\n"
+        "def add(a: int32, b: int32) -> int32:\n    return a + b\n"
+    )
+    monkeypatch.setattr(registry._REGISTRY, "_table", registry._REGISTRY.table())
+    made = []
+    monkeypatch.setattr(
+        "allo.backend.sim.RTLModule.bitstream",
+        lambda mod, *given, **options: made.append(mod) or SimpleNamespace(table=str),
+    )
+    assert main(["bitstream", f"{file}:add", "--board", "mine", "-o", str(tmp_path / "x.bin")]) == 0
+    assert made[0].options.board == "mine" and made[0].report.clock_mhz == 25
 
 
 def test_a_board_is_not_programmed_without_the_loader(tmp_path, monkeypatch, capsys) -> None:
