@@ -100,6 +100,24 @@ def test_a_design_that_does_not_fit_names_its_users_and_a_board(slow) -> None:
     assert "its largest users are mixed" in said and "it fits board='tang-nano-20k'" in said
 
 
+def test_the_memory_of_an_argument_is_named_where_it_does_not_fit() -> None:
+    def summed(A: int32[16384], b: int32[4]) -> int32:
+        total: int32 = b[0]
+        for i in range(16384):
+            total += A[i]
+        return total
+
+    mod = allo.customize(summed).build(target="verilog", board=BOARD)
+    memories = shell_of(mod, boards.board(BOARD), 12, 1_000_000).memories
+    assert memories == {"A": 16384 * 32, "b": 4 * 32}
+    used = {"lut": 900, "ff": 600, "dsp": 0, "bram": 128, "uram": 0}
+    with pytest.raises(CapacityError) as caught:
+        check_fit(boards.board(BOARD), used, mod.report, memories)
+    said = str(caught.value)
+    assert "takes 128 blocks of RAM, and 1BitSquared iCEBreaker has 30: 98 too many." in said
+    assert "its largest users are the memory of argument A (128), " in said
+
+
 def test_a_design_that_fits_no_board_says_so(slow) -> None:
     used = {"lut": 900_000, "ff": 6_000, "dsp": 2, "bram": 12, "uram": 0}
     with pytest.raises(CapacityError, match="no board with open tools that is known here has room"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from allo.backend.devices import family
 from allo.dialects.diagnostics import CapacityError
 from allo.dialects.reports.figures import DesignReport
 
@@ -21,13 +22,19 @@ _WORDS = {
 _MOST = 3
 
 
-def check_fit(board: Board, used: Mapping[str, int], report: DesignReport) -> None:
+def check_fit(
+    board: Board,
+    used: Mapping[str, int],
+    report: DesignReport,
+    memories: Mapping[str, int] | None = None,
+) -> None:
     """Refuse a design that takes more than there is.
 
     Args:
         board: where it shall go.
         used: what Yosys counts, by resource.
         report: the design's, which tells its largest users.
+        memories: bits of the memory that the shell has for each argument.
 
     Raises:
         CapacityError: with the resource, by how much, the largest users, and a board that it fits.
@@ -44,13 +51,22 @@ def check_fit(board: Board, used: Mapping[str, int], report: DesignReport) -> No
     raise CapacityError(
         f"The design takes {used[worst]:,} {_WORDS[worst]}, and {board.title} has {have:,}: "
         f"{over[worst]:,} too many{more}.",
-        help=f"{_users(report, worst)}{_nearest(board, used)}",
+        help=f"{_users(report, worst, _blocks(board, memories or {}))}{_nearest(board, used)}",
     )
 
 
-def _users(report: DesignReport, resource: str) -> str:
-    """The functions that take most of a resource, as the estimate has them."""
+def _blocks(board: Board, memories: Mapping[str, int]) -> dict[str, int]:
+    """Blocks of RAM that the shell's memories take at least."""
+    part = family(board.family).part
+    bits = (part.block_kbit if part is not None else 18) << 10
+    return {name: -(-size // bits) for name, size in memories.items()}
+
+
+def _users(report: DesignReport, resource: str, blocks: Mapping[str, int]) -> str:
+    """The functions, and memories of arguments, that take most of a resource, as the estimate has them."""
     rows = [(f.resources.get(resource, 0), f.name) for f in report.functions]
+    if resource == "bram":
+        rows += [(count, f"the memory of argument {name}") for name, count in blocks.items()]
     largest = [f"{name} ({count:,})" for count, name in sorted(rows, reverse=True)[:_MOST] if count]
     return f"its largest users are {', '.join(largest)}; " if largest else ""
 

@@ -134,7 +134,7 @@ class _Maker:
         """The best of the seeds at one clock."""
         design, shell = self.design(setting)
         _, used = self._flow.count(design)
-        check_fit(self._board, used, self._module.report)
+        check_fit(self._board, used, self._module.report, shell.memories)
         lut = used["lut"]
         with ThreadPoolExecutor(min(len(self._seeds), os.cpu_count() or 1)) as pool:
             routed = list(pool.map(lambda seed: self._flow.route(design, lut, seed), self._seeds))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +36,7 @@ class Shell:
         ports: role, bits and direction (true for outputs) of each port of the top.
         digest: what a bitstream of the design is recognised by.
         memory_bytes: of the memories of the arguments.
+        memories: bits of each argument's memory in the device.
     """
 
     top: str
@@ -42,6 +44,7 @@ class Shell:
     ports: tuple[tuple[str, int, bool], ...]
     digest: bytes
     memory_bytes: int
+    memories: Mapping[str, int]
 
 
 def digest_of(design: HardwareDesign) -> bytes:
@@ -75,7 +78,11 @@ def shell_of(mod: RTLModule, board: Board, clock_mhz: float, baud: int) -> Shell
     text = _top(design, banks, digest, tuple(ports), (transport, times), low, lines)
     size = sum(b.depth * b.lanes for b in banks[:-1] if not b.slow)
     verilog = "\n".join([text, *((_FOLDER / f).read_text() for f in files), design.verilog])
-    return Shell(f"{design.top}_board", verilog, tuple(ports), digest, size)
+    memories: Counter[str] = Counter()
+    for bank in banks[:-1]:
+        if bank.array is not None and not bank.slow:
+            memories[bank.source] += bank.depth * bank.width
+    return Shell(f"{design.top}_board", verilog, tuple(ports), digest, size, memories)
 
 
 def _has(board: Board, role: str) -> bool:
