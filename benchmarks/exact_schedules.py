@@ -147,9 +147,8 @@ def main() -> int:
     given, rest = parser.parse_known_args()
     warnings.simplefilter("ignore")
     rows = [row for suite in given.only for row in measure(suite)]
-    return finish(
-        "exact_schedules", "First schedules beside the best ones, xcup, 300 MHz", rows, rest
-    )
+    title = f"First schedules beside the best ones, {DEFAULT_DEVICE}, 300 MHz"
+    return finish("exact_schedules", title, rows, rest)
 
 
 if __name__ == "__main__":
