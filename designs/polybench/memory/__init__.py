@@ -1,4 +1,4 @@
-"""PolyBench from external memory: each kernel in tiles of rows, which it keeps in buffers on chip."""
+"""PolyBench from external memory: vectors stay on chip, matrices pass once or are fetched whole."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Design(Protocol):
     SHAPES: Mapping[str, Shape]
     ARRAYS: tuple[str, ...]
 
-    def schedule(self, size: tuple[int, ...], shape: Shape, *, cached: bool = True) -> Schedule:
-        """The design; without ``cached``, for arrays that are on chip already."""
+    def schedule(self, size: tuple[int, ...], shape: Shape) -> Schedule:
+        """The design."""
 
     def inputs(self, rng: np.random.Generator, size: tuple[int, ...]) -> tuple[np.ndarray, ...]:
         """Random arguments, outputs included."""

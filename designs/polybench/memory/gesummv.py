@@ -1,4 +1,4 @@
-"""gesummv, tile by tile: both products at once, while the next rows of A and B are fetched."""
+"""gesummv: a pass over A and B beside each other."""
 
 from __future__ import annotations
 
@@ -11,38 +11,52 @@ from ..scale import alpha, beta
 from .shape import Shape, bank
 
 ARRAYS = ("A", "B", "x", "y")
-SHAPES = {"one": Shape(10, 25), "many": Shape(25, 50), "mini": Shape(5, 6)}
-"""For one channel an array, for at most four, and for a small size."""
+SHAPES = {"one": Shape(1, 25), "many": Shape(1, 50), "mini": Shape(1, 6)}
+"""For one channel an array, for at most four, and for a small size: lanes."""
 
 
-def gesummv[N, R, L](A: float32[N, N], B: float32[N, N], x: float32[N], y: float32[N]):
-    """``y = alpha * A @ x + beta * B @ x``, R rows and then L columns at a time."""
-    for t in range(N // R):
-        p: float32[R] = 0
-        q: float32[R] = 0
+def gesummv[N, L](A: float32[N, N], B: float32[N, N], x: float32[N], y: float32[N]):
+    """``y = alpha * A @ x + beta * B @ x``, L elements of a row at a time."""
+    z: float32[N]
+    v: float32[N]
+    a: float32[N // L]
+    b: float32[N // L]
+    for m in range(N // L):
+        for n in range(L):
+            z[m * L + n] = x[m * L + n]
+    for i in range(N):
         for j in range(N // L):
-            for r in range(R):
-                for l in allo.reduction(L):
-                    p[r] += A[t * R + r, j * L + l] * x[j * L + l]
-                    q[r] += B[t * R + r, j * L + l] * x[j * L + l]
-        for w in range(R):
-            y[t * R + w] = alpha * p[w] + beta * q[w]
+            p: float32 = 0
+            q: float32 = 0
+            for l in allo.reduction(L):
+                p += A[i, j * L + l] * z[j * L + l]
+                q += B[i, j * L + l] * z[j * L + l]
+            a[j] = p
+            b[j] = q
+            if j == N // L - 1:
+                e: float32 = 0
+                f: float32 = 0
+                for h in allo.reduction(N // L):
+                    e += a[h]
+                    f += b[h]
+                v[i] = alpha * e + beta * f
+    for m1 in range(N // L):
+        for n1 in range(L):
+            y[m1 * L + n1] = v[m1 * L + n1]
 
 
-def schedule(size: tuple[int, ...], shape: Shape, *, cached: bool = True) -> Schedule:
-    """The design; without ``cached``, for arrays that are on chip already."""
-    s = allo.customize(gesummv, instantiate=[size[0], shape.rows, shape.lanes])
+def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
+    """The design."""
     lanes = shape.lanes
-    s.pipeline("r")
-    s.rebalance("l")
-    s.pipeline("w")
+    s = allo.customize(gesummv, instantiate=[size[0], lanes])
+    for loop in ("m", "j", "m1"):
+        s.pipeline(loop)
+    for loop in ("l", "h"):
+        s.rebalance(loop)
     bank(s, lanes, s.A, s.B, dim=2)
-    bank(s, lanes, s.x)
-    if cached:
-        tiles = [s.cache(s.A, "t", double_buffer=True, lanes=lanes), s.cache(s.B, "t", lanes=lanes)]
-        bank(s, lanes, *tiles, dim=2)
-        bank(s, lanes, s.cache(s.x, "t", lanes=lanes))
-        s.cache(s.y, "t")
+    bank(s, lanes, s.x, s.z, s.y, s.v)
+    for array in (s.a, s.b):
+        s.partition(array)
     return s
 
 

@@ -14,9 +14,9 @@ class Shape:
     """How much of a matrix a design takes at once.
 
     Attributes:
-        rows: of a tile, which is kept on chip while the next one is filled.
-        lanes: neighbours in a row that are copied, and computed, in a cycle.
-        each: lanes of the other arrays, where they are not as many.
+        rows: that are computed, or kept, at once.
+        lanes: neighbours in a row that come in a cycle.
+        each: lanes of the other arrays, where they are not as many, or what the design says.
     """
 
     rows: int

@@ -1,4 +1,4 @@
-"""symm: a product with a matrix of which the lower triangle is fetched, and read as rows and as columns."""
+"""symm: a product with a matrix that is kept twice; its lower triangle is read as rows and as columns."""
 
 from __future__ import annotations
 
@@ -12,43 +12,42 @@ from .product import bank_all, fetch, fetch_at_once
 from .shape import Shape, bank
 
 ARRAYS = ("A", "B", "C")
-SHAPES = {"one": Shape(5, 20, (16,)), "many": Shape(5, 40, (32,)), "mini": Shape(2, 10, (8,))}
+SHAPES = {"one": Shape(5, 20, (20,)), "many": Shape(5, 40, (40,)), "mini": Shape(2, 10, (10,))}
 """For one channel an array, at most four, and a small size: rows at once, lanes of B and C, and of A."""
 
 
-def fetch_triangle[M, W, L](A: float32[M, M], rows: float32[M, W], columns: float32[M, W]):
-    """The lower triangle of a matrix, twice, L elements at once."""
+def fetch_twice[M, L](A: float32[M, M], rows: float32[M, M], columns: float32[M, M]):
+    """A matrix into two, L elements at once."""
     for m in range(M):
-        for n in range(m // L + 1):
+        for n in range(M // L):
             for l in range(L):
-                if n * L + l <= m:
-                    rows[m, n * L + l] = A[m, n * L + l]
-                    columns[m, n * L + l] = A[m, n * L + l]
+                rows[m, n * L + l] = A[m, n * L + l]
+                columns[m, n * L + l] = A[m, n * L + l]
 
 
-def fetch_all[M, N, W, L, LA](
+def fetch_all[M, N, L, LA](
     A: float32[M, M],
     B: float32[M, N],
     C: float32[M, N],
-    rows: float32[M, W],
-    columns: float32[M, W],
+    rows: float32[M, M],
+    columns: float32[M, M],
     b: float32[M, N],
     c: float32[M, N],
 ):
     """Every matrix on chip."""
-    fetch_triangle[M, W, LA](A, rows, columns)
+    fetch_twice[M, LA](A, rows, columns)
     fetch[M, N, M, N, L, "b"](B, b)
     fetch[M, N, M, N, L, "c"](C, c)
 
 
-def symm[M, N, W, U, L, LA](A: float32[M, M], B: float32[M, N], C: float32[M, N]):
+def symm[M, N, U, L, LA](A: float32[M, M], B: float32[M, N], C: float32[M, N]):
     """``C = alpha * A @ B + beta * C``, U rows of C at once."""
-    rows: float32[M, W] = 0
-    columns: float32[M, W] = 0
+    rows: float32[M, M]
+    columns: float32[M, M]
     b: float32[M, N]
     c: float32[M, N]
     sums: float32[M, N] = 0
-    fetch_all[M, N, W, L, LA](A, B, C, rows, columns, b, c)
+    fetch_all[M, N, L, LA](A, B, C, rows, columns, b, c)
     for k in range(M):
         for i in range(M // U):
             for u in range(U):
@@ -65,12 +64,11 @@ def symm[M, N, W, U, L, LA](A: float32[M, M], B: float32[M, N], C: float32[M, N]
                     C[i1 * U + u1, j1 * L + l1] = sums[i1 * U + u1, j1 * L + l1] + old
 
 
-def schedule(size: tuple[int, ...], shape: Shape, *, cached: bool = True) -> Schedule:
-    """The design; ``cached`` changes nothing, for all matrices are kept on chip."""
-    width = 1 << (size[0] - 1).bit_length()
+def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
+    """The design."""
     lanes, of_a = shape.lanes, shape.each[0]
-    s = allo.customize(symm, instantiate=[*size, width, shape.rows, lanes, of_a])
-    s.pipeline("fetch_triangle:n")
+    s = allo.customize(symm, instantiate=[*size, shape.rows, lanes, of_a])
+    s.pipeline("fetch_twice:n")
     fetch_at_once(s, "fetch_all", "bc")
     for loop in ("i", "j1"):
         s.pipeline(loop)

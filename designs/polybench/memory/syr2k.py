@@ -10,35 +10,30 @@ from ..blas.syr2k import SIZES, inputs, reference
 from ..scale import alpha, beta
 from .product import bank_all, fetch, fetch_at_once
 from .shape import Shape, bank
-from .syrk import fetch_lower
 
 ARRAYS = ("A", "B", "C")
-SHAPES = {"one": Shape(3, 16, (20,)), "many": Shape(3, 32, (40,)), "mini": Shape(2, 8, (10,))}
+SHAPES = {"one": Shape(3, 16, (20,)), "many": Shape(3, 48, (40,)), "mini": Shape(2, 6, (10,))}
 """For one channel an array, at most four, and a small size: rows at once, lanes of C, and of the others."""
 
 
-def fetch_all[M, N, W, L, LA](
+def fetch_all[M, N, L, LA](
     A: float32[N, M],
     B: float32[N, M],
     C: float32[N, N],
     a: float32[N, M],
     b: float32[N, M],
-    c: float32[N, W],
+    c: float32[N, N],
 ):
     """Every matrix on chip."""
     fetch[N, M, N, M, LA, "a"](A, a)
     fetch[N, M, N, M, LA, "b"](B, b)
-    fetch_lower[N, W, L](C, c)
+    fetch[N, N, N, N, L, "c"](C, c)
 
 
-def syr2k[M, N, W, U, L, LA](A: float32[N, M], B: float32[N, M], C: float32[N, N]):
-    """``C = alpha * (A @ B.T + B @ A.T) + beta * C`` on the lower triangle, U rows of C at once."""
-    a: float32[N, M]
-    b: float32[N, M]
-    c: float32[N, W] = 0
+def add_pairs[M, N, U](a: float32[N, M], b: float32[N, M], c: float32[N, N]):
+    """``c = alpha * (a @ b.T + b @ a.T) + beta * c`` on the lower triangle, U rows of c at once."""
     of_a: float32[U, M]
     of_b: float32[U, M]
-    fetch_all[M, N, W, L, LA](A, B, C, a, b, c)
     for i in range(N // U):
         for v in range(U):
             for k0 in range(M):
@@ -49,31 +44,40 @@ def syr2k[M, N, W, U, L, LA](A: float32[N, M], B: float32[N, M], C: float32[N, N
                 total: float32 = 0
                 for k in allo.reduction(M):
                     total += of_b[u, k] * a[j, k] + of_a[u, k] * b[j, k]
-                c[i * U + u, j] = alpha * total + beta * c[i * U + u, j]
-    for i1 in range(N // U):
-        for u1 in range(U):
-            for j1 in range((i1 * U + u1) // L + 1):
-                for l1 in range(L):
-                    if j1 * L + l1 <= i1 * U + u1:
-                        C[i1 * U + u1, j1 * L + l1] = c[i1 * U + u1, j1 * L + l1]
+                if j <= i * U + u:
+                    c[i * U + u, j] = alpha * total + beta * c[i * U + u, j]
 
 
-def schedule(size: tuple[int, ...], shape: Shape, *, cached: bool = True) -> Schedule:
-    """The design; ``cached`` changes nothing, for all matrices are kept on chip."""
-    width = 1 << (size[1] - 1).bit_length()
+def syr2k[M, N, U, L, LA](A: float32[N, M], B: float32[N, M], C: float32[N, N]):
+    """``C = alpha * (A @ B.T + B @ A.T) + beta * C`` on the lower triangle."""
+    a: float32[N, M]
+    b: float32[N, M]
+    c: float32[N, N]
+    fetch_all[M, N, L, LA](A, B, C, a, b, c)
+    add_pairs[M, N, U](a, b, c)
+    for m in range(N):
+        for n in range(N // L):
+            for l in range(L):
+                C[m, n * L + l] = c[m, n * L + l]
+
+
+def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
+    """The design."""
     lanes, other = shape.lanes, shape.each[0]
-    s = allo.customize(syr2k, instantiate=[*size, width, shape.rows, lanes, other])
-    s.pipeline("fetch_lower:n")
-    fetch_at_once(s, "fetch_all", "ab")
-    for loop in ("v", "j", "j1"):
-        s.pipeline(loop)
-    s.rebalance("k")
+    inner = allo.customize(add_pairs, instantiate=[*size, shape.rows])
+    for loop in ("v", "j"):
+        inner.pipeline(loop)
+    inner.rebalance("k")
+    for array in (inner.of_a, inner.of_b):
+        inner.partition(array)
+    s = allo.customize(syr2k, instantiate=[*size, shape.rows, lanes, other])
+    s.compose(inner)
+    fetch_at_once(s, "fetch_all", "abc")
+    s.pipeline("syr2k:n")
     bank_all(s, (*ARRAYS, "c"), (other, other, lanes, lanes))
     bank(s, shape.rows, s.c)
     for array in (s.a, s.b):
         s.partition(array, dim=2)
-    for array in (s.of_a, s.of_b):
-        s.partition(array)
     return s
 
 

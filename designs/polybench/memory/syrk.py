@@ -12,33 +12,19 @@ from .product import bank_all, fetch, fetch_at_once
 from .shape import Shape, bank
 
 ARRAYS = ("A", "C")
-SHAPES = {"one": Shape(6, 16, (20,)), "many": Shape(6, 32, (40,)), "mini": Shape(2, 8, (10,))}
+SHAPES = {"one": Shape(6, 16, (20,)), "many": Shape(6, 48, (40,)), "mini": Shape(2, 6, (10,))}
 """For one channel an array, at most four, and a small size: rows at once, lanes of C, and of the others."""
 
 
-def fetch_lower[N, W, L](C: float32[N, N], c: float32[N, W]):
-    """The lower triangle of a matrix, L elements at once, into one with W columns."""
-    for m in range(N):
-        for n in range(m // L + 1):
-            for l in range(L):
-                if n * L + l <= m:
-                    c[m, n * L + l] = C[m, n * L + l]
-
-
-def fetch_all[M, N, W, L, LA](
-    A: float32[N, M], C: float32[N, N], a: float32[N, M], c: float32[N, W]
-):
+def fetch_all[M, N, L, LA](A: float32[N, M], C: float32[N, N], a: float32[N, M], c: float32[N, N]):
     """Both matrices on chip."""
     fetch[N, M, N, M, LA, "a"](A, a)
-    fetch_lower[N, W, L](C, c)
+    fetch[N, N, N, N, L, "c"](C, c)
 
 
-def syrk[M, N, W, U, L, LA](A: float32[N, M], C: float32[N, N]):
-    """``C = alpha * A @ A.T + beta * C`` on the lower triangle, U rows of C at once."""
-    a: float32[N, M]
-    c: float32[N, W] = 0
+def add_squares[M, N, U](a: float32[N, M], c: float32[N, N]):
+    """``c = alpha * a @ a.T + beta * c`` on the lower triangle, U rows of c at once."""
     own: float32[U, M]
-    fetch_all[M, N, W, L, LA](A, C, a, c)
     for i in range(N // U):
         for v in range(U):
             for k0 in range(M):
@@ -48,29 +34,37 @@ def syrk[M, N, W, U, L, LA](A: float32[N, M], C: float32[N, N]):
                 total: float32 = 0
                 for k in allo.reduction(M):
                     total += own[u, k] * a[j, k]
-                c[i * U + u, j] = alpha * total + beta * c[i * U + u, j]
-    for i1 in range(N // U):
-        for u1 in range(U):
-            for j1 in range((i1 * U + u1) // L + 1):
-                for l1 in range(L):
-                    if j1 * L + l1 <= i1 * U + u1:
-                        C[i1 * U + u1, j1 * L + l1] = c[i1 * U + u1, j1 * L + l1]
+                if j <= i * U + u:
+                    c[i * U + u, j] = alpha * total + beta * c[i * U + u, j]
 
 
-def schedule(size: tuple[int, ...], shape: Shape, *, cached: bool = True) -> Schedule:
-    """The design; ``cached`` changes nothing, for both matrices are kept on chip."""
-    width = 1 << (size[1] - 1).bit_length()
+def syrk[M, N, U, L, LA](A: float32[N, M], C: float32[N, N]):
+    """``C = alpha * A @ A.T + beta * C`` on the lower triangle."""
+    a: float32[N, M]
+    c: float32[N, N]
+    fetch_all[M, N, L, LA](A, C, a, c)
+    add_squares[M, N, U](a, c)
+    for m in range(N):
+        for n in range(N // L):
+            for l in range(L):
+                C[m, n * L + l] = c[m, n * L + l]
+
+
+def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
+    """The design."""
     lanes, other = shape.lanes, shape.each[0]
-    s = allo.customize(syrk, instantiate=[*size, width, shape.rows, lanes, other])
-    s.pipeline("fetch_lower:n")
-    fetch_at_once(s, "fetch_all", "a")
-    for loop in ("v", "j", "j1"):
-        s.pipeline(loop)
-    s.rebalance("k")
+    inner = allo.customize(add_squares, instantiate=[*size, shape.rows])
+    for loop in ("v", "j"):
+        inner.pipeline(loop)
+    inner.rebalance("k")
+    inner.partition(inner.own)
+    s = allo.customize(syrk, instantiate=[*size, shape.rows, lanes, other])
+    s.compose(inner)
+    fetch_at_once(s, "fetch_all", "ac")
+    s.pipeline("syrk:n")
     bank_all(s, (*ARRAYS, "c"), (other, lanes, lanes))
     bank(s, shape.rows, s.c)
     s.partition(s.a, dim=2)
-    s.partition(s.own)
     return s
 
 

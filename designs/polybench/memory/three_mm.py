@@ -92,8 +92,8 @@ def three_mm[P, R, Q, T, S, X, U, LA, LB, LC, LD, LG, LM](
                 G[i8, j8 * LG + l8] = sums[i8, j8 * LG + l8]
 
 
-def schedule(size: tuple[int, ...], shape: Shape, *, cached: bool = True) -> Schedule:
-    """The design; ``cached`` changes nothing, for all matrices are kept on chip."""
+def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
+    """The design."""
     P, R, Q, T, S = size
     lanes = (*shape.each, shape.lanes)
     rows = -(-max(P, R) // shape.rows) * shape.rows

@@ -50,8 +50,8 @@ def trmm[M, N, T, U, L](A: float32[M, M], B: float32[M, N]):
                         B[t * T + i1 * U + u1, j1 * L + l1] = sums[i1 * U + u1, j1 * L + l1]
 
 
-def schedule(size: tuple[int, ...], shape: Shape, *, cached: bool = True) -> Schedule:
-    """The design; ``cached`` changes nothing, for both matrices are kept on chip."""
+def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
+    """The design."""
     at_once = shape.rows // TURNS
     s = allo.customize(trmm, instantiate=[*size, shape.rows, at_once, shape.lanes])
     fetch_at_once(s, "fetch_all", "ab")

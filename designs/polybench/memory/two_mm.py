@@ -78,8 +78,8 @@ def two_mm[P, R, Q, S, U, LA, LB, LC, LD, LM](
                     D[i4 * U + u4, j4 * LD + l4] = sums[i4 * U + u4, j4 * LD + l4] + old
 
 
-def schedule(size: tuple[int, ...], shape: Shape, *, cached: bool = True) -> Schedule:
-    """The design; ``cached`` changes nothing, for all matrices are kept on chip."""
+def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
+    """The design."""
     P, R, Q, S = size
     lanes = (*shape.each, shape.lanes)
     moved = gcd(R, lanes[0])
