@@ -89,6 +89,15 @@ def test_a_product_of_tiles(timing) -> None:
     assert size.cycles < cycles < size.cycles / 0.9
 
 
+def test_a_product_of_any_size_is_built_and_foretold() -> None:
+    """Elements are not counted out one by one: there are 4,096³ products."""
+    size = gemm.Size(4096, 4096, 4096, 4)
+    s = gemm.schedule(size)
+    configs = {"interface": dict.fromkeys(gemm.ARRAYS, PASS)}
+    module = s.build(target="verilog", simulator="jit", configs=configs, overlap_loops=False)
+    assert size.cycles < module.foretold.cycles < size.cycles / 0.99
+
+
 def test_a_convolution_of_rows() -> None:
     size = convolution.Size(16, 120, 2, 2)
     s = convolution.schedule(size)

@@ -192,6 +192,8 @@ class _Count:
         for trace, use in zip(self._traces, self.rounds[-1], strict=True):
             for access, index, _ in trace.events(env):
                 self.left -= 1
+                if self.left < 0:
+                    return
                 use.stores = use.stores or access.writes
                 if access.whole or index is None or not self._exact:
                     use.unknown = True
