@@ -219,6 +219,9 @@ def gathered(rng: np.random.Generator) -> tuple[Case, Any]:
     asked = {name: _master(rng) for name in ("at", "z", "x", "y")}
     for name in ("z", "x"):
         asked[name]["copy"] = False
+        bits = T.bits if name == "x" else 32
+        if "width" in asked[name]:
+            asked[name]["width"] = max(asked[name]["width"], 1 << (bits - 1).bit_length())
     return Case(schedule, draw, tuple(asked)), asked
 
 

@@ -226,6 +226,11 @@ def test_what_cannot_run_ahead_is_refused(kernel, why) -> None:
         build(allo.customize(kernel), {"x": PASS})
 
 
+def test_an_element_that_is_wider_than_its_bus_is_refused() -> None:
+    with pytest.raises(InterfaceError, match="x cannot pass while wide runs: an element is wider"):
+        build(allo.customize(wide), {"x": PASS | {"width": 32}})
+
+
 FAULTS = {
     "answers in the order in which they come": (', ("%RID", ', ", (place, "),
     "the lane of an element": ("wanted.cell << bit", "wanted.cell << 0"),

@@ -265,7 +265,7 @@ def _master(
     many = found.get("outstanding", (many, ""))[0]
     return Master(
         bundle,
-        max(width, mine[0].cell) if asks else width,
+        width,
         1 if asks else burst,
         many,
         reads=any(b.loaded for b in mine),

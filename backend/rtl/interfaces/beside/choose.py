@@ -102,6 +102,11 @@ class TransferChooser:
             if not isinstance(walk, Refusal) or not alone or stored:
                 continue
             loads = find_gathers(module, top, [position])[position]
+            kind = self._known.signature.arguments[position].dtype
+            if int(fields.get("width") or LINE) < kind.bits:
+                loads = Refusal(
+                    "an element is wider than its bus, and data decide which one is used"
+                )
             if isinstance(loads, Refusal):
                 refused[position] = loads.why
                 continue
