@@ -12,14 +12,17 @@ import numpy as np
 from allo.backend.sim import RTLModule
 from allo.backend.sim.boundary.stream_words import from_words
 from allo.backend.sim.engines.interface import SimResult
+from allo.dialects.boundary.arguments import Call
 from allo.dialects.boundary.arranging import arrange
-from allo.dialects.diagnostics import LineError, PortError
+from allo.dialects.boundary.storage import natural_dtype
+from allo.dialects.diagnostics import BoundaryError, LineError, PortError
 
 from ..shell.banks import CYCLES, banks_of
 from ..shell.protocol import BAUD, BUSY, DIGEST_BYTES, FOREIGN, HELLO, OK, READ, START, WRITE
 from ..shell.top import digest_of
 from .link import Link
 from .memory import BoardArrays
+from .open import OpenStreams
 from .streams import Streams
 from .words import cells_of, words_of
 
@@ -160,6 +163,71 @@ class Device:
         }
         self._mod._take_scalars(call, SimResult(self.cycles, returned))
         return call.finish()
+
+    def open(self, **arguments: Any) -> OpenStreams:
+        """Start a region in which no process ends, and keep its streams open for words as they come.
+
+        Example::
+
+            with device.open() as streams:
+                streams.put("A", np.array([1, 2, 0], np.int32))
+                streams.get("B", total)
+
+        Args:
+            arguments: those that are no streams, by name.
+
+        Raises:
+            BoundaryError: the design's processes end, so a call passes all of its words; or an argument does
+                not suit it.
+            LineError: the line was lost; nothing was started.
+        """
+        design, top = self._mod.design, self._mod.top_func_name
+        if self._streams is None or not design.endless:
+            raise BoundaryError(
+                f"The run of {top} has an end, with which its streams are closed.",
+                help="call the device with all words of the run.",
+            )
+        call = self._bound(arguments)
+        arrays, scalars = self._mod._inputs(call)
+        try:
+            self._greet()
+            self._send(arrays, scalars)
+            if self._memory:
+                self._memory.send(arrays, scalars)
+            self._streams.open()
+            self._start()
+        except LineError as error:
+            raise _lost("The line was lost: nothing was started.") from error
+        self._stale = True
+
+        def words(name: str, values: np.ndarray) -> np.ndarray:
+            bound = self._bound({**arguments, name: values})
+            return self._mod._stream_words(bound)[name][0]
+
+        def fill(name: str, rows: np.ndarray, into: np.ndarray) -> None:
+            bound = self._bound({**arguments, name: into})
+            found, cells, parameter = self._mod._stream_words(bound)[name]
+            found.reshape(-1).view(np.uint8)[:] = rows.reshape(-1)
+            stream = next(stream for stream in design.streams if stream.name == name)
+            from_words(found, cells, parameter, stream)
+            bound.finish()
+
+        return OpenStreams(top, self._streams, words, fill, self._timeout, self._greet)
+
+    def _bound(self, given: dict[str, Any]) -> Call:
+        """The arguments of a run whose streams have no words yet but those given."""
+        streams = {stream.name for stream in self._mod.design.streams}
+        pairs = zip(self._mod.design.arguments, self._mod.signature.arguments, strict=True)
+        values = {
+            parameter.name: np.zeros(
+                tuple(extent or 0 for extent in parameter.shape or ()),
+                natural_dtype(parameter.dtype),
+            )
+            for name, parameter in pairs
+            if name in streams
+        }
+        values |= given
+        return self._mod.signature.bind(arrange(self._mod.signature, (), values, "Device.open"))
 
     def _hello(self) -> None:
         """Begin a session, with the core in its first state."""

@@ -56,11 +56,17 @@ class End:
     def begin(self, cells: np.ndarray) -> None:
         """Take the words of a call, or the room for them."""
         size = word_bits(self.bank.width) // 8
-        flat = cells.reshape(-1).view(np.uint8)
+        flat = np.ascontiguousarray(cells).reshape(-1).view(np.uint8)
         self.cells = self.words = flat.reshape(flat.size // size, size)
         if self.bank.read:
             self.words = np.zeros_like(self.cells)
         self.moved = self.passed = self.granted = 0
+
+    def more(self, cells: np.ndarray) -> None:
+        """Take further words to send, behind those that were sent."""
+        moved = self.moved - self.passed
+        self.begin(cells)
+        self.moved = moved
 
     def place(self, words: int, length: int = 0) -> tuple[int, int, int]:
         """The place of a request at the position ``words`` after the call's first."""
@@ -85,6 +91,11 @@ class Streams:
         for end in self.ends:
             end.position = 0
 
+    def open(self) -> None:
+        """Begin a run to which words are given as it goes."""
+        for end in self.ends:
+            end.begin(_nothing())
+
     def begin(self, words: dict[str, np.ndarray]) -> None:
         """Send the first words of a call, and say what room there is."""
         for end in self.ends:
@@ -100,7 +111,7 @@ class Streams:
         until = time.monotonic() + timeout
         while True:
             before = [end.moved for end in self.ends]
-            running, quiet = self._look()
+            running, quiet = self.look()
             passed = [self._pass(end) for end in self.ends]
             if any(passed) or before != [end.moved for end in self.ends]:
                 until = time.monotonic() + timeout
@@ -131,7 +142,7 @@ class Streams:
         """Whether a design without an end has taken all words of a stream, or given all that are wanted."""
         return self._endless and any(end.moved == end.count for end in self.ends)
 
-    def _look(self) -> tuple[bool, int]:
+    def look(self) -> tuple[bool, int]:
         """Whether the core runs, for how many cycles no word has passed; the positions, read after that."""
         size = -(-(QUIET_BITS + 1) // 8)
         step = -(-POSITION_BITS // 8)
@@ -149,9 +160,10 @@ class Streams:
 
     def _pass(self, end: End) -> bool:
         """Send or take what can pass now; whether anything did, or the core had moved."""
-        return self._send(end) if end.bank.written else self._take(end)
+        return self.send(end) if end.bank.written else self._take(end)
 
-    def _send(self, end: End) -> bool:
+    def send(self, end: End) -> bool:
+        """Send what there is room for; whether anything was sent."""
         seen = end.passed
         room = RING - (end.passed - end.moved)
         number = min(room, end.count - end.passed, max(1, _CHUNK // end.bank.lanes))
@@ -163,19 +175,27 @@ class Streams:
         return end.passed != seen
 
     def _take(self, end: End) -> bool:
+        rows = self.take(end)
+        end.words[end.passed - len(rows) : end.passed] = rows
+        return self.grant(end, min(end.count, end.passed + RING), end.count) or bool(len(rows))
+
+    def take(self, end: End) -> np.ndarray:
+        """The next words that the core has given, as rows of bytes."""
         lanes = end.bank.lanes
-        number = min(end.moved - end.passed, max(1, _CHUNK // lanes))
-        if number > 0:
+        number = max(0, min(end.moved - end.passed, max(1, _CHUNK // lanes)))
+        rows = np.zeros((number, word_bits(end.bank.width) // 8), np.uint8)
+        if number:
             data = self._ask(READ, end.place(end.passed, number * lanes), b"")
             if len(data) != number * lanes:
                 raise LineError("a reply is too short")
-            rows = end.words[end.passed : end.passed + number]
             rows[:, :lanes] = np.frombuffer(data, np.uint8).reshape(number, lanes)
-            rows[:, lanes:] = 0
             end.passed += number
-        room = min(end.count, end.passed + RING)
-        if room != end.granted and (room == end.count or room - end.granted >= RING // 2):
-            self._ask(PUT, end.place(room), b"")
-            end.granted = room
-            return True
-        return number > 0
+        return rows
+
+    def grant(self, end: End, room: int, last: int | None = None) -> bool:
+        """Let the core give words up to a position: the last one, or where it is half a ring further."""
+        if room == end.granted or (room != last and room - end.granted < RING // 2):
+            return False
+        self._ask(PUT, end.place(room), b"")
+        end.granted = room
+        return True
