@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from allo.backend.rtl.compile import compile_design
 from allo.backend.rtl.graph.nodes import Edge
-from allo.backend.rtl.plan import bodies
 from allo.backend.rtl.plan.orders import dependence
+from allo.backend.rtl.plan.search import pipeline
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.affine.loops import is_loop, spec_of, walk
 from allo.dialects.affine.maps import bound_map, condition_of
@@ -146,9 +146,9 @@ def planned(text: str) -> Plan:
         kept = {n.place.line for n in body.nodes if n.kind in ("load", "store")}
         raise _Planned(Plan(loops, orders, kept))
 
-    real = bodies.add_edges
+    real = pipeline.add_edges
     with pytest.MonkeyPatch.context() as patch, pytest.raises(_Planned) as caught:
-        patch.setattr(bodies, "add_edges", add_edges)
+        patch.setattr(pipeline, "add_edges", add_edges)
         patch.setattr(dependence, "Orders", _EveryPair)
         compile_design(text, "f")
     return caught.value.plan

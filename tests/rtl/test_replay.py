@@ -14,8 +14,8 @@ from allo.backend.rtl.graph.addresses import stepping
 from allo.backend.rtl.graph.trees import _Planter
 from allo.backend.rtl.operators import library
 from allo.backend.rtl.operators.families import multiply
-from allo.backend.rtl.plan import bodies
 from allo.backend.rtl.plan.orders import dependence, order
+from allo.backend.rtl.plan.search import pipeline
 from allo.backend.rtl.read import accesses
 from allo.ir.types import UInt, float32, int8, int32
 from tests.replay.watcher import Watcher
@@ -165,10 +165,10 @@ RULES = {
         _Planter, "_joined", "a.negative != b.negative", "False", differences
     ),
     "nothing is stored before it is known that the iteration runs": Rule(
-        bodies, "exit_edges", "node.number not in guessed", "node.number < 0", search
+        pipeline, "exit_edges", "node.number not in guessed", "node.number < 0", search
     ),
     "a register takes the value of the last iteration": Rule(
-        bodies, "settle_exit", "item.step = max(times)", "item.step = min(times)", search
+        pipeline, "settle_exit", "item.step = max(times)", "item.step = min(times)", search
     ),
     "a stepped address allows for counters that go back": Rule(
         stepping._Stepper,
@@ -179,7 +179,7 @@ RULES = {
         lambda s: s.pipeline("k"),
     ),
     "a load takes what a store on its way writes": Rule(
-        bodies, "_keep_bypasses", "if not edge.bypass or access is None", "if True", histogram
+        pipeline, "keep_bypasses", "if not edge.bypass or access is None", "if True", histogram
     ),
 }
 
