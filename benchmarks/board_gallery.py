@@ -50,7 +50,8 @@ def tried(make: Callable[[], Any], board: str, folder: str) -> dict[str, Any] | 
     except AlloError as error:
         if "time limit" in error.message:
             return None
-        found: dict[str, Any] = {"error": type(error).__name__, "reason": error.message}
+        reason = " ".join((error.message, *error.notes[:1]))
+        found: dict[str, Any] = {"error": type(error).__name__, "reason": reason}
     else:
         used = {kind: count for kind, (count, _) in made.cells.items()}
         found = {"clock_mhz": made.clock_mhz, "fmax_mhz": round(made.fmax_mhz, 1), **used}
