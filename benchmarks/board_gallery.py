@@ -22,7 +22,7 @@ from typing import Any
 from allo.boards import board as board_of
 from allo.designs.gallery.catalogue import ENTRIES
 from allo.designs.machsuite import kernels
-from allo.errors import AlloError, AlloWarning
+from allo.errors import AlloError, AlloWarning, ToolFailedError
 
 BOARDS = ("icebreaker", "tang-nano-20k", "ulx3s-85f")
 INTEGER = ("aes", "bfs_queue", "kmp", "merge_sort", "nw", "radix_sort", "stencil2d", "stencil3d")
@@ -50,7 +50,11 @@ def tried(make: Callable[[], Any], board: str, folder: str) -> dict[str, Any] | 
     except AlloError as error:
         if "time limit" in error.message:
             return None
-        reason = " ".join((error.message, *error.notes[:1]))
+        reason = (
+            str(error.notes[0])
+            if isinstance(error, ToolFailedError) and error.notes
+            else error.message
+        )
         found: dict[str, Any] = {"error": type(error).__name__, "reason": reason}
     else:
         used = {kind: count for kind, (count, _) in made.cells.items()}
