@@ -18,9 +18,9 @@ from .graph.nodes import Body, Node
 from .graph.prune import bodies_of
 from .graph.regions import Function
 from .operators.tables.bits import Word
-from .operators.tables.words import Mapper, constant, latest
+from .operators.tables.words import Mapper, latest
 from .plan.explain import short
-from .plan.mapped import followers, recurrent, wired
+from .plan.mapped import followers, leaves_of, recurrent, word_of
 
 SHOWN = 8
 """Operations of a cycle that a message names."""
@@ -46,15 +46,12 @@ class SlowCycle:
         words: dict[int, Word] = {}
         late = 0.0
         for node in self.nodes:
-            operands = [_operand(operand, words, mapper) for operand in node.operands]
-            net = node.operator.netlist if node.operator is not None else None
-            if node.kind == "wire" and operands:
-                words[node.number] = wired(node, operands)
-            elif net is not None and [w for _, w in net.inputs] == [len(w) for w in operands]:
-                words[node.number] = mapper.output(net, operands)
-            else:
-                words[node.number] = mapper.tables.leaves(late, node.width)
-            late = max(late, latest(words[node.number]))
+            operands = [words.get(o.number) or leaves_of(mapper, o, 0.0) for o in node.operands]
+            word = word_of(mapper, node, operands)
+            if word is None:
+                word = mapper.tables.leaves(late, node.width)
+            words[node.number] = word
+            late = max(late, latest(word))
         return ceil(late)
 
     def told(self, device: OperatorDelays) -> str:
@@ -126,15 +123,6 @@ def _name(node: Node) -> str:
         array = node.access.array.name
         return f"read of {array}" if node.kind == "load" else f"write of {array}"
     return node.operator.name if node.operator is not None else ""
-
-
-def _operand(operand: Node, words: dict[int, Word], mapper: Mapper) -> Word:
-    """The bits of an operand; of one outside of the cycle those of a register."""
-    if operand.number in words:
-        return words[operand.number]
-    if operand.kind == "const" and isinstance(operand.data, int):
-        return constant(operand.data, operand.width)
-    return mapper.tables.leaves(0.0, operand.width)
 
 
 def _by_levels(device: OperatorDelays) -> OperatorDelays:

@@ -5,7 +5,7 @@ The functions edit in place and keep locations: a loop made from another takes i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .._mlir import ir
@@ -83,11 +83,19 @@ def terminator(block: ir.Block) -> ir.Operation:
     return operations[len(operations) - 1].operation
 
 
-def build_loop(spec: LoopSpec, ip: ir.InsertionPoint) -> ir.Operation:
-    """An ``affine.for`` with an empty body."""
+def build_loop(
+    spec: LoopSpec, ip: ir.InsertionPoint, carried: Sequence[ir.Value] = ()
+) -> ir.Operation:
+    """An ``affine.for`` with an empty body.
+
+    Args:
+        carried: the first values of what it hands from iteration to iteration; its body then has no
+            terminator yet, which says what comes next.
+    """
     index = ir.IndexType.get()
     lower, upper = spec.lower, spec.upper
-    counts = [len(lower.operands), len(upper.operands), 0]
+    counts = [len(lower.operands), len(upper.operands), len(carried)]
+    kinds = [value.type for value in carried]
     structure = {
         "lowerBoundMap": ir.AffineMapAttr.get(lower.map),
         "upperBoundMap": ir.AffineMapAttr.get(upper.map),
@@ -96,15 +104,17 @@ def build_loop(spec: LoopSpec, ip: ir.InsertionPoint) -> ir.Operation:
     }
     loop = ir.Operation.create(
         "affine.for",
-        operands=[*lower.operands, *upper.operands],
+        results=kinds,
+        operands=[*lower.operands, *upper.operands, *carried],
         attributes=spec.attributes | structure,
         regions=1,
         loc=spec.location,
         ip=ip,
     )
-    block = loop.regions[0].blocks.append(index, arg_locs=[spec.location])
-    end = ir.InsertionPoint(block)
-    ir.Operation.create("affine.yield", loc=spec.location, ip=end)
+    places = [spec.location] * (1 + len(kinds))
+    block = loop.regions[0].blocks.append(index, *kinds, arg_locs=places)
+    if not carried:
+        ir.Operation.create("affine.yield", loc=spec.location, ip=ir.InsertionPoint(block))
     return loop
 
 

@@ -18,13 +18,14 @@ from ..affine.loops import is_affine_loop, is_loop, parent_of, spec_of, string_a
 from ..affine.maps import bound_map
 from ..core.fifos import MAKE
 from ..core.signature import callee_of, declared_type, entry_of, functions_of, sign, signature_of
+from ..passes.checks.maker import Maker
 from ..streams.functions import call
 from ..streams.outline import Outliner
 from ..streams.processes import Process, is_pure
 from ..streams.rewrite import exchange_access
 from .requests import LOADS, Requests
 from .runs import IrregularError
-from .transfers import DEPTH, Argument, Refusal, Transfer
+from .transfers import DEPTH, Argument, Refusal, Transfer, on_copies
 
 AHEAD = 16
 """Words that a FIFO between the two processes holds beside those of requests under way."""
@@ -34,15 +35,7 @@ def find_gathers(
     module: ir.Module, top: str, positions: Iterable[int]
 ) -> dict[int, int | Refusal | None]:
     """Of array arguments how often each is loaded by requests, None for unknown; the module stays."""
-    found: dict[int, int | Refusal | None] = {}
-    with module.context, ir.Location.unknown():
-        for position in positions:
-            copy = ir.Module.parse(str(module))
-            try:
-                found[position] = _Gather(copy, top, position).count()
-            except IrregularError as error:
-                found[position] = Refusal(str(error))
-    return found
+    return on_copies(module, positions, lambda copy, n: _Gather(copy, top, n).count())
 
 
 def make_gather(module: ir.Module, top: str, position: int, outstanding: int) -> Transfer:
@@ -174,27 +167,25 @@ class _Requested(Argument):
     ) -> None:
         for op in accesses:
             if self._gives(op):
-                number = self._number(op)
-                _make("allo.put", op, [handles[True], number])
+                operands = [handles[True], self._number(op)]
+                before = ir.InsertionPoint(op)
+                ir.Operation.create("allo.put", operands=operands, loc=op.location, ip=before)
             else:
                 exchange_access(op, handles[False])
             op.erase()
 
     def _number(self, op: ir.Operation) -> ir.Value:
         """The place of an element among all of its array, row-major."""
-        index = ir.IndexType.get()
+        maker = Maker(op)
         total: ir.Value | None = None
-        for subscript, extent in zip(_subscripts(op), self._kind.shape, strict=True):
+        for subscript, extent in zip(_subscripts(op, maker), self._kind.shape, strict=True):
             if total is not None:
-                size = _constant(op, extent)
-                scaled = _make("arith.muli", op, [total, size], index)
-                total = _make("arith.addi", op, [scaled, subscript], index)
+                scaled = maker.op("arith.muli", maker.index, [total, maker.constant(extent)])
+                total = maker.op("arith.addi", maker.index, [scaled, subscript])
             else:
                 total = subscript
-        if total is None:
-            total = _constant(op, 0)
         word = ir.IntegerType.get_signless(self._bits)
-        return _make("arith.index_cast", op, [total], word)
+        return maker.op("arith.index_cast", word, [maker.constant(0) if total is None else total])
 
 
 def _carry(
@@ -262,49 +253,12 @@ def _declared(function: ir.Operation, source: ir.Operation) -> str:
     return declared
 
 
-def _subscripts(op: ir.Operation) -> list[ir.Value]:
+def _subscripts(op: ir.Operation, maker: Maker) -> list[ir.Value]:
     """The subscripts of a load, as values in front of it."""
     if op.name == "memref.load":
         return list(op.operands)[1:]
     bound = bound_map(op)
-    found = []
-    for expression in bound.map.results:
-        alone = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expression])
-        attributes = {"map": ir.AffineMapAttr.get(alone)}
-        made = ir.Operation.create(
-            "affine.apply",
-            results=[ir.IndexType.get()],
-            operands=list(op.operands)[1:],
-            attributes=attributes,
-            loc=op.location,
-            ip=ir.InsertionPoint(op),
-        )
-        found.append(made.result)
-    return found
-
-
-def _constant(op: ir.Operation, value: int) -> ir.Value:
-    index = ir.IndexType.get()
-    attributes = {"value": ir.IntegerAttr.get(index, value)}
-    return _make("arith.constant", op, [], index, attributes)
-
-
-def _make(
-    name: str,
-    before: ir.Operation,
-    operands: Sequence[ir.Value],
-    kind: ir.Type | None = None,
-    attributes: Mapping[str, ir.Attribute] | None = None,
-) -> ir.Value:
-    made = ir.Operation.create(
-        name,
-        results=[] if kind is None else [kind],
-        operands=list(operands),
-        attributes=dict(attributes or {}),
-        loc=before.location,
-        ip=ir.InsertionPoint(before),
-    )
-    return made.results[0] if kind is not None else operands[0]
+    return [maker.applied(bound, position) for position in range(len(bound.results))]
 
 
 def _loads(function: ir.Operation, value: ir.Value) -> list[ir.Operation]:

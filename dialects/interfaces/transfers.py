@@ -6,7 +6,7 @@ streams is free. Loads of neighbours in one block are one get of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._mlir import ir
@@ -80,12 +80,19 @@ def find_transfers(
     module: ir.Module, top: str, positions: Iterable[int]
 ) -> dict[int, Transfer | Refusal]:
     """What each of some array arguments of a function would be as a transfer; the module stays."""
-    found: dict[int, Transfer | Refusal] = {}
+    return on_copies(module, positions, lambda copy, n: Argument(copy, top, n).prepare())
+
+
+def on_copies[T](
+    module: ir.Module, positions: Iterable[int], find: Callable[[ir.Module, int], T]
+) -> dict[int, T | Refusal]:
+    """What is found of each of some arguments in a copy of a module, which stays; or why nothing is."""
+    found: dict[int, T | Refusal] = {}
     with module.context, ir.Location.unknown():
+        text = str(module)
         for position in positions:
-            copy = ir.Module.parse(str(module))
             try:
-                found[position] = Argument(copy, top, position).prepare()
+                found[position] = find(ir.Module.parse(text), position)
             except IrregularError as error:
                 found[position] = Refusal(str(error))
     return found

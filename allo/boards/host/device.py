@@ -121,8 +121,6 @@ class Device:
             if self._stale:
                 self._greet()
             self._send(arrays, scalars)
-            if self._memory:
-                self._memory.send(arrays, scalars)
             if self._streams:
                 self._streams.begin({name: words for name, (words, _, _) in streams.items()})
         except LineError as error:
@@ -192,8 +190,6 @@ class Device:
         try:
             self._greet()
             self._send(arrays, scalars)
-            if self._memory:
-                self._memory.send(arrays, scalars)
             self._streams.open()
             self._start()
         except LineError as error:
@@ -286,6 +282,8 @@ class Device:
         for piece in _pieces(stretch):
             data = b"".join(value.to_bytes(lanes, "little") for _, _, value, lanes in piece)
             self._asked(WRITE, (piece[0][0], piece[0][1], len(data)), data)
+        if self._memory:
+            self._memory.send(arrays, scalars)
 
     def _start(self) -> None:
         self._run = self._run % 255 + 1

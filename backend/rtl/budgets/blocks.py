@@ -8,7 +8,7 @@ for a block saved: float adders in blocks, small products, wide ones. The design
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from allo.dialects.diagnostics import CapacityError, SourcePlace
@@ -21,14 +21,14 @@ from ..operators.library import OperatorLibrary
 from ..operators.spec import Operator
 from ..resources.capacity import largest
 from ..resources.design import ModuleResources, instance_counts, module_resources, whole
-from .limits import Compiled
+from .limits import Compile, Compiled
 
 ROUNDS = 16
 """Compilations after which a limit that is not met is given up."""
 
 
 def meet_limit(
-    compile: Callable[[Mapping[str, Wanted]], Compiled],
+    compile: Compile,
     library: OperatorLibrary,
     most: int,
     place: SourcePlace | None,

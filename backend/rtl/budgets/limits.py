@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..compiled import CompiledModule
+from ..graph.mapping.units import Wanted
 from ..netlist.modules import Netlist
 
 
@@ -35,3 +36,7 @@ class Compiled:
     modules: Mapping[str, CompiledModule]
     top: str
     netlist: Netlist
+
+
+type Compile = Callable[[Mapping[str, Wanted]], Compiled]
+"""Compiles a design with what is asked of each function's mapping, by module."""

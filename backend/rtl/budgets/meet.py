@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from allo.dialects.diagnostics import SourcePlace
 
 from ..graph.mapping.units import Wanted
 from ..operators.library import OperatorLibrary
 from .blocks import meet_limit
-from .limits import Compiled, Limits
+from .limits import Compile, Limits
 from .tables import meet_tables
 
 
 def meet_limits(
-    compile: Callable[[Mapping[str, Wanted]], Compiled],
+    compile: Compile,
     library: OperatorLibrary,
     limits: Limits,
     place: SourcePlace | None,

@@ -11,7 +11,7 @@ has bound, and products that share a block stay.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from allo.dialects.diagnostics import CapacityError, SourcePlace
@@ -25,7 +25,7 @@ from ..operators.library import OperatorLibrary
 from ..operators.spec import Operator
 from ..resources.design import ModuleResources, instance_counts, module_resources, whole
 from .knapsack import Kind, Knapsack
-from .limits import Compiled, Limits
+from .limits import Compile, Compiled, Limits
 from .users import largest_users
 
 ROUNDS = 6
@@ -34,7 +34,6 @@ ALL = 1 << 30
 """More than any design has of a unit."""
 
 type Found = Mapping[str, ModuleResources]
-type Compile = Callable[[Mapping[str, Wanted]], Compiled]
 
 
 def meet_tables(

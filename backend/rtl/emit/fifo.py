@@ -148,11 +148,26 @@ def _storage(text: ModuleBuilder, width: int, depth: int, data: str, push: str, 
     bits = bits_unsigned(depth - 1)
     head = pointer(text, "head", depth, bits, pop)
     tail = pointer(text, "tail", depth, bits, push)
-    memory, value = text.named("stored"), text.fresh()
-    always = text.const(1, 1)
-    size = depth, width, bits
+    return stored_word(text, "stored", (depth, width, bits), head, (tail, data, push))
+
+
+def stored_word(
+    text: ModuleBuilder,
+    hint: str,
+    size: tuple[int, int, int],
+    place: str,
+    write: tuple[str, str, str],
+) -> str:
+    """What a memory holds at a place, in the same cycle.
+
+    Args:
+        size: its depth, its width, and the bits of a place.
+        write: where it is written, what, and when.
+    """
+    depth, width, _ = size
+    memory, value = text.named(hint), text.fresh()
     text.styled(Memory(memory, depth, width), SimulatedMemory(memory, depth, width))
-    read, written = (memory, head, always), (memory, tail, data, push)
+    read, written = (memory, place, text.const(1, 1)), (memory, *write)
     text.styled(Read(value, read, *size), SimulatedRead(value, read, *size))
     text.styled(Write(written, *size), SimulatedWrite(written, *size))
     return value

@@ -80,20 +80,13 @@ class Mapped:
             late = operand.settle
         key = ("leaf", operand.number, late)
         if key not in self._known:
-            known = operand.kind == "const" and isinstance(operand.data, int)
-            self._known[key] = (
-                constant(operand.data, operand.width)
-                if known
-                else self._mapper.tables.leaves(late, operand.width)
-            )
+            self._known[key] = leaves_of(self._mapper, operand, late)
         return self._known[key]
 
     def _word(self, node: Node, operands: list[Word]) -> Word:
-        if node.kind == "wire":
-            return wired(node, operands)
-        net = node.operator.netlist if node.operator is not None else None
-        if net is not None and [width for _, width in net.inputs] == [len(w) for w in operands]:
-            return self._mapper.output(net, operands)
+        word = word_of(self._mapper, node, operands)
+        if word is not None:
+            return word
         late = max(map(latest, operands), default=0.0) + self._timing.entry(node)
         return self._mapper.tables.leaves(late, node.width)
 
@@ -109,7 +102,24 @@ class Mapped:
         return max(taken + device.level_ns * several, enabled + device.glue_ns, *late.values())
 
 
-def wired(node: Node, operands: list[Word]) -> Word:
+def leaves_of(mapper: Mapper, operand: Node, late: float) -> Word:
+    """The bits of what comes from a register, or of a constant."""
+    if operand.kind == "const" and isinstance(operand.data, int):
+        return constant(operand.data, operand.width)
+    return mapper.tables.leaves(late, operand.width)
+
+
+def word_of(mapper: Mapper, node: Node, operands: list[Word]) -> Word | None:
+    """The bits of a node from those of its operands; None where no tables are known for it."""
+    if node.kind == "wire" and operands:
+        return _wired(node, operands)
+    net = node.operator.netlist if node.operator is not None else None
+    if net is not None and [width for _, width in net.inputs] == [len(w) for w in operands]:
+        return mapper.output(net, operands)
+    return None
+
+
+def _wired(node: Node, operands: list[Word]) -> Word:
     """The bits that a node without logic selects from those of its operands."""
     how, low = node.data[:2]
     if how == "concat":

@@ -147,6 +147,7 @@ class Scheduler:
 
         Returns:
             Whether each node can start when it is to, by the rules of :class:`.placing.forward.Forward`.
+            Where not, the body stays as it is.
         """
         forward = self._forward
         if forward.run(times, Room(capacity, self._sharing, ii), ii) is not None:

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     body_of,
-    body_operations,
+    build_loop,
     induction_variable,
     is_affine_loop,
+    move_body,
     spec_of,
     terminator,
     walk,
@@ -140,29 +141,12 @@ def _rebuild(loop: ir.Operation, found: list[_Carried]) -> None:
         load = carried.loads[0].clone(ir.InsertionPoint(loop)).operation
         bound = substitute(bound_map(load), index, constant_map(lower))
         first.append(with_maps(load, {"map": bound}).results[0])
-    counts = [len(spec.lower.operands), len(spec.upper.operands), len(first)]
-    made = ir.Operation.create(
-        "affine.for",
-        results=[value.type for value in first],
-        operands=[*spec.lower.operands, *spec.upper.operands, *first],
-        attributes={
-            **{name: loop.attributes[name] for name in loop.attributes},
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get(counts),
-        },
-        regions=1,
-        loc=loop.location,
-        ip=ir.InsertionPoint(loop),
-    )
-    kinds = [value.type for value in first]
-    block = made.regions[0].blocks.append(
-        index.type, *kinds, arg_locs=[loop.location] * (1 + len(kinds))
-    )
-    with ir.InsertionPoint(block), loop.location:
-        end = ir.Operation.create(
-            "affine.yield", operands=[carried.store.operands[0] for carried in found]
-        )
-    for op in body_operations(loop):
-        op.move_before(end)
+    made = build_loop(spec, ir.InsertionPoint(loop), first)
+    block = body_of(made)
+    following = [carried.store.operands[0] for carried in found]
+    end = ir.InsertionPoint(block)
+    ir.Operation.create("affine.yield", operands=following, loc=loop.location, ip=end)
+    move_body(loop, made)
     index.replace_all_uses_with(block.arguments[0])
     for carried, value in zip(found, list(block.arguments)[1:], strict=True):
         for load in carried.loads:

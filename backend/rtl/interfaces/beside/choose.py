@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -67,8 +67,10 @@ class TransferChooser:
         """
         wanted = [n for n, fields in self._asked.items() if fields.get("copy") is not True]
         top = self._known.signature.top
-        chosen, refused = self._gathers(module, wanted, notes)
-        found = find_transfers(module, top, [n for n in wanted if n not in chosen])
+        found = find_transfers(module, top, wanted)
+        chosen, refused = self._gathers(module, found, notes) if self._requests else ({}, {})
+        if chosen:  # which changes the module
+            found = find_transfers(module, top, [n for n in wanted if n not in chosen])
         for position, transfer in found.items():
             fields = self._asked[position]
             why = self._against(fields, transfer)
@@ -87,11 +89,10 @@ class TransferChooser:
         return chosen
 
     def _gathers(
-        self, module: ir.Module, wanted: Sequence[int], notes: list[str]
+        self, module: ir.Module, walks: Mapping[int, Transfer | Refusal], notes: list[str]
     ) -> tuple[dict[int, Transfer], dict[int, str]]:
         """Let the core ask for elements that data decide; by position, and why others do not."""
         top = self._known.signature.top
-        walks = find_transfers(module, top, wanted) if self._requests else {}
         chosen: dict[int, Transfer] = {}
         refused: dict[int, str] = {}
         for position, walk in walks.items():
@@ -101,12 +102,13 @@ class TransferChooser:
             stored = self._known.signature.arguments[position].written
             if not isinstance(walk, Refusal) or not alone or stored:
                 continue
-            loads = find_gathers(module, top, [position])[position]
             kind = self._known.signature.arguments[position].dtype
             if int(fields.get("width") or LINE) < kind.bits:
-                loads = Refusal(
+                refused[position] = (
                     "an element is wider than its bus, and data decide which one is used"
                 )
+                continue
+            loads = find_gathers(module, top, [position])[position]
             if isinstance(loads, Refusal):
                 refused[position] = loads.why
                 continue

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...emit.builder import ModuleBuilder
-from ...emit.fifo import pointer
+from ...emit.fifo import pointer, stored_word
 from ...graph.linear import bits_unsigned
 from ...netlist.locations import Locations
-from ...netlist.memories import Memory, Read, SimulatedMemory, SimulatedRead, SimulatedWrite, Write
 from ..board import Master
 from ..masters import ADDRESS
 from ..parts import Made, flag, reserve_ports, up_down
@@ -80,25 +79,24 @@ def gather_module(master: Master, wanted: Wanted, made: Made) -> ModuleBuilder:
     text.output("bad", "i1", text.all_of(taken, wrong))
     leaves = text.named("leaves")
     oldest = pointer(text, "oldest", ring, master.ids, leaves)
-    word = _stored(
+    word = stored_word(
         text, "answers", (ring, master.width, master.ids), oldest, ("%RID", "%RDATA", taken)
     )
     lanes = size - cell
     if lanes > 0:
         lane = text.slice("%number", 0, min(lanes, wanted.bits), wanted.bits)
         lane = text.extend(lane, min(lanes, wanted.bits), lanes, signed=False)
-        chosen = _stored(text, "lanes", (ring, lanes, master.ids), oldest, (place, lane, issue))
+        chosen = stored_word(text, "lanes", (ring, lanes, master.ids), oldest, (place, lane, issue))
         for bit in range(lanes):
             far = wanted.cell << bit
             moved = text.slice(word, far, master.width - far, master.width)
             moved = text.extend(moved, master.width - far, master.width, signed=False)
             word = text.mux(text.slice(chosen, bit, 1, lanes), moved, word, master.width)
     there = text.named("there")
-    came = text.all_of(taken)
     one = text.const(1, ring)
     set_bit = _at(text, one, "%RID", master.ids, ring)
     gone_bit = _at(text, one, oldest, master.ids, ring)
-    kept = text.binary("or", there, text.mux(came, set_bit, text.const(0, ring), ring), ring)
+    kept = text.binary("or", there, text.mux(taken, set_bit, text.const(0, ring), ring), ring)
     gone = text.mux(leaves, gone_bit, text.const(0, ring), ring)
     kept = text.binary(
         "and", kept, text.binary("xor", gone, text.const((1 << ring) - 1, ring), ring), ring
@@ -124,21 +122,3 @@ def gather_module(master: Master, wanted: Wanted, made: Made) -> ModuleBuilder:
 def _at(text: ModuleBuilder, one: str, place: str, bits: int, ring: int) -> str:
     """A word with one bit set."""
     return text.binary("shl", one, text.extend(place, bits, ring, signed=False), ring)
-
-
-def _stored(
-    text: ModuleBuilder,
-    hint: str,
-    size: tuple[int, int, int],
-    place: str,
-    write: tuple[str, str, str],
-) -> str:
-    """What a memory of depth, width and bits of an address holds at a place; written: where, what, when."""
-    depth, width, bits = size
-    memory, value = text.named(hint), text.fresh()
-    text.styled(Memory(memory, depth, width), SimulatedMemory(memory, depth, width))
-    read, written = (memory, place, text.const(1, 1)), (memory, *write)
-    sizes = depth, width, bits
-    text.styled(Read(value, read, *sizes), SimulatedRead(value, read, *sizes))
-    text.styled(Write(written, *sizes), SimulatedWrite(written, *sizes))
-    return value

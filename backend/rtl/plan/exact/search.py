@@ -151,10 +151,9 @@ class _Search:
     def _intervals(self, least: int) -> list[int]:
         """The intervals to ask for: those that recurrences alone allow, and the one below today's."""
         assert self.ii is not None
-        before, ports = times_of(self._body), self._scheduler.capacity
+        before = times_of(self._body)
         free = min(self.ii, least_interval(self._scheduler, {}, least, self.ii)[0])
         restore(self._body, before)
-        self._scheduler.capacity = ports
         return sorted({*range(free, self.ii), *range(max(least, self.ii - 1), self.ii)})
 
     def _program(self, ii: int | None, horizon: int, units: Mapping[Hashable, int]) -> Program:
@@ -184,11 +183,7 @@ class _Search:
         return Answer(times, least, impossible=False)
 
     def _adopt(self, times: list[int], ii: int | None) -> bool:
-        before = times_of(self._body)
-        if self._scheduler.adopt(times, ii, self._ports):
-            return True
-        restore(self._body, before)
-        return False
+        return self._scheduler.adopt(times, ii, self._ports)
 
     def _times(self) -> list[int]:
         return [node.time for node in self._body.nodes]
