@@ -19,7 +19,7 @@ from .build import Graph, Memory
 from .cover import Cover
 from .drawn import DrawnModule, input_numbers
 from .memory import memory_cost
-from .merging.flattest import Flattest, Leaf, Time
+from .merging.flattest import NOTHING, Flattest, Leaf, Time
 from .merging.gates import levels_of, one_gate, only_inverts
 from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
 from .paths import NEVER, NO_PATH, ModuleTiming, Path, Step
@@ -317,7 +317,7 @@ class Timer:
         arrival = self._arrivals.get(number)
         if arrival is None:
             # a source that is missing is on a way round that no signal takes
-            return Time(NEVER, -1, NEVER, -1)
+            return NOTHING
         readers = self._readers[leaf] if bit < 0 else 1
         more = self._d.spread * max(0.0, log2(max(1, readers) / 8))
         return Time(arrival.late, number, arrival.passed, number).more(more)

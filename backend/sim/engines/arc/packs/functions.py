@@ -7,32 +7,16 @@ from collections.abc import Sequence
 
 from .known import in_order, known_values
 from .layout import Layout, parts_of, value_type
-from .nodes import Memory, Node, Packed, Register, UnpackableError
+from .nodes import Memory, Node, Packed, Register, UnpackableError, sources_of
 from .values import Values
 
 RESET, PROBING = "rst", "probing__"
 
 
-def _sources(register: Register) -> list[Node]:
-    found = [register.value, register.enable, register.reset]
-    return [node for node in found if node is not None]
-
-
-def _written(memory: Memory) -> list[Node]:
-    return [node for write in memory.writes for node in write if node is not None]
-
-
-def roots_of(packed: Packed) -> list[Node]:
-    """All that registers, memories and outputs depend on directly."""
-    found = [node for register in packed.registers for node in _sources(register)]
-    found += [node for memory in packed.memories for node in _written(memory)]
-    return found + [node for _, node in packed.outputs]
-
-
 def has_order(packed: Packed) -> bool:
     """Whether no lane waits for another lane of the same node."""
     try:
-        in_order(roots_of(packed))
+        in_order(packed.roots)
     except UnpackableError:
         return False
     return True
@@ -49,7 +33,7 @@ class Functions:
         self._packed = packed
         self._layout = layout
         self._memories = {memory.node: memory for memory in packed.memories}
-        self._order = in_order(roots_of(packed))
+        self._order = in_order(packed.roots)
         self._known = known_values(self._order, {RESET: 0})
         self._name = name
 
@@ -102,8 +86,7 @@ class Functions:
             probes = []
         chosen = set(probes)
         others = [r for r in registers if r not in chosen]
-        roots = [node for r in others for node in _sources(r)]
-        roots += [node for memory in self._packed.memories for node in _written(memory)]
+        roots = sources_of(others, self._packed.memories)
         if {r.node for r in probes}.isdisjoint(in_order(roots)):
             return probes, others
         return [], registers
@@ -119,9 +102,7 @@ class Functions:
         Whoever reads what has been stored took it before: see :meth:`_write`.
         """
         values = self._values(first)
-        roots = [node for r in registers for node in _sources(r)]
-        roots += [node for memory in memories for node in _written(memory)]
-        reached = set(in_order(roots))
+        reached = set(in_order(sources_of(registers, memories)))
         groups: dict[int, list[Register]] = defaultdict(list)
         for register in registers:
             groups[register.group].append(register)
@@ -141,7 +122,7 @@ class Functions:
 
     def _write(self, values: Values, register: Register, part: int, *, read: bool) -> None:
         node = register.node
-        values.prepare(_sources(register))
+        values.prepare(register.sources)
         value = values.value(register.value, part)
         if register.enable is not None and self._known.get(register.enable) != 1:
             value = values.chosen(register.enable, value, values.value(node, part), node, part)
@@ -157,7 +138,7 @@ class Functions:
 
     def _write_words(self, values: Values, memory: Memory, part: int) -> None:
         node = memory.node
-        values.prepare(_written(memory))
+        values.prepare(memory.sources)
         for word in range(memory.depth):
             old = value = values.load(node, part, word)
             for address, data, enable in memory.writes:

@@ -66,11 +66,8 @@ class _Joining:
         self._count(packed)
 
     def _count(self, packed: Packed) -> None:
-        roots = [n for r in packed.registers for n in (r.value, r.enable, r.reset) if n is not None]
-        roots += [n for m in packed.memories for write in m.writes for n in write if n is not None]
-        roots += [node for _, node in packed.outputs]
-        self._uses.update(roots)
-        seen = set(roots)
+        self._uses.update(packed.roots)
+        seen = set(packed.roots)
         waiting = list(seen)
         while waiting:
             node = waiting.pop()

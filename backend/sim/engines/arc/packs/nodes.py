@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -85,6 +86,11 @@ class Register:
     names: list[str]
     group: int
 
+    @property
+    def sources(self) -> list[Node]:
+        """What decides what it holds next."""
+        return [n for n in (self.value, self.enable, self.reset) if n is not None]
+
 
 @dataclass(slots=True, eq=False)
 class Memory:
@@ -100,6 +106,11 @@ class Memory:
     depth: int
     writes: list[tuple[Node, Node, Node | None]]
 
+    @property
+    def sources(self) -> list[Node]:
+        """What decides what is written."""
+        return [node for write in self.writes for node in write if node is not None]
+
 
 @dataclass(slots=True)
 class Packed:
@@ -114,3 +125,14 @@ class Packed:
     outputs: list[tuple[str, Node]]
     registers: list[Register]
     memories: list[Memory]
+
+    @property
+    def roots(self) -> list[Node]:
+        """All that registers, memories and outputs depend on directly."""
+        return [*sources_of(self.registers, self.memories), *(node for _, node in self.outputs)]
+
+
+def sources_of(registers: Sequence[Register], memories: Sequence[Memory]) -> list[Node]:
+    """All that some registers and memories depend on directly."""
+    found = [node for register in registers for node in register.sources]
+    return found + [node for memory in memories for node in memory.sources]
