@@ -54,9 +54,11 @@ def test_words_in_pieces_are_those_of_one_call_of_the_simulator() -> None:
             opened.put("A", np.array([1, 0], np.int32))
             opened.get("B", last := np.zeros(1, np.int32))
         assert last[0] == 1
-        whole = np.zeros_like(expected)
-        device(sent, whole)
+        whole, opened = np.zeros_like(expected), device.open()
+        device(sent, whole)  # which closes them
         np.testing.assert_array_equal(whole, expected)
+        with pytest.raises(BoundaryError, match="The streams of packets are closed"):
+            opened.put("A", sent)
 
 
 def test_blocks_and_arguments_that_are_no_streams() -> None:

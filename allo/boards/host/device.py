@@ -70,6 +70,7 @@ class Device:
         self._streams = None
         self._stale = False
         self._memory = None
+        self._opened: OpenStreams | None = None
         if mod.design.board is not None:
             self._memory = BoardArrays(mod.design, mod.design.board, self._banks, self._asked)
         if mod.design.streams:
@@ -208,7 +209,8 @@ class Device:
             from_words(found, cells, parameter, stream)
             bound.finish()
 
-        return OpenStreams(top, self._streams, words, fill, self._timeout, self._greet)
+        self._opened = OpenStreams(top, self._streams, words, fill, self._timeout, self._greet)
+        return self._opened
 
     def _bound(self, given: dict[str, Any]) -> Call:
         """The arguments of a run whose streams have no words yet but those given."""
@@ -226,7 +228,9 @@ class Device:
         return self._mod.signature.bind(arrange(self._mod.signature, (), values, "Device.open"))
 
     def _hello(self) -> None:
-        """Begin a session, with the core in its first state."""
+        """Begin a session, with the core in its first state; streams that are open are closed."""
+        if self._opened is not None:
+            self._opened.is_open = False
         self._session, self._run = 1 + secrets.randbelow(65535), 0
         self._asked(HELLO, (0, 0, 0))
         if self._streams:

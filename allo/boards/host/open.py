@@ -25,6 +25,9 @@ class OpenStreams:
 
     Words that the region gives are taken while others are sent, and kept until :meth:`get` asks for them.
 
+    Attributes:
+        is_open: whether words pass; not behind :meth:`close`, a lost line, a call or a reset of the device.
+
     Args:
         top: name of the region, for messages.
         timeout: seconds in which a word has to pass.
@@ -46,7 +49,7 @@ class OpenStreams:
         self._came: dict[str, list[np.ndarray]] = {
             n: [] for n, e in self._ends.items() if e.bank.read
         }
-        self._open = True
+        self.is_open = True
 
     def __enter__(self) -> OpenStreams:
         return self
@@ -93,14 +96,14 @@ class OpenStreams:
 
     def close(self) -> None:
         """End the run: the region is in its first state again, and words that are on their way are lost."""
-        if self._open:
-            self._open = False
+        if self.is_open:
+            self.is_open = False
             self._close()
 
     # --- what passes -------------------------------------------------------------------
 
     def _end(self, name: str, *, fed: bool) -> End:
-        if not self._open:
+        if not self.is_open:
             raise BoundaryError(
                 f"The streams of {self._top} are closed.", help="open them again: device.open()."
             )
@@ -128,7 +131,7 @@ class OpenStreams:
                         notes=tuple(end.told() for end in self._ends.values()),
                     )
         except LineError as error:
-            self._open = False
+            self.is_open = False
             raise LineError(
                 "The line was lost: the state of the region is lost.",
                 help="see the cable, then open the streams again.",
