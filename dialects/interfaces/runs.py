@@ -62,7 +62,7 @@ class Runs:
     def is_once(self) -> bool:
         """Whether it is plain that no element comes twice."""
         span = self.length
-        for extent, stride in sorted(self.dims, key=lambda dim: dim[1]):
+        for stride, extent in sorted((abs(stride), extent) for extent, stride in self.dims):
             if stride < span:
                 return False
             span += stride * (extent - 1)
@@ -335,6 +335,8 @@ def _runs(part: _Part) -> Runs:
     dims: list[tuple[int, int]] = []
     for slot, extent in reversed(part.loops):
         stride = part.at.terms.get(slot, 0)
+        if extent == 1:
+            continue
         if not dims and stride == length:
             length *= extent
         elif dims and stride == dims[-1][0] * dims[-1][1]:

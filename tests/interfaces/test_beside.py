@@ -192,6 +192,39 @@ def test_a_store_that_comes_before_its_load_is_no_transfer() -> None:
     agree(s, module, drawn(int32, (64,), (64,), (64,)), (1,))
 
 
+def test_tiles_pass_in_place_from_the_last_to_the_first() -> None:
+    """What one tile leaves, the next one needs: a suffix sum, whose tiles begin within lines."""
+    T, W = 4, 6
+
+    def suffix(A: int32[T * W], total: int32[1]):
+        for t in range(T):
+            for i in range(W):
+                total[0] += A[T * W - W - t * W + i]
+                A[T * W - W - t * W + i] = total[0]
+
+    s = allo.customize(suffix)
+    s.pipeline("i")
+    module = build(s, {"A": {"kind": "m_axi", "copy": False}})
+    assert beside(module) == {"A": "rw"}
+    agree(s, module, drawn(int32, (T * W,), (1,)))
+
+
+def test_one_store_a_row_passes() -> None:
+    def sums(A: int32[24, 4], B: int32[24]):
+        for i in range(24):
+            total: int32 = 0
+            for j in range(4):
+                total += A[i, j]
+                if j == 3:
+                    B[i] = total
+
+    s = allo.customize(sums)
+    s.pipeline("j")
+    module = build(s, "m_axi")
+    assert beside(module) == {"A": "r", "B": "w"}
+    agree(s, module, drawn(int32, (24, 4), (24,)))
+
+
 def test_accesses_that_no_turn_makes_are_none() -> None:
     def never(A: int32[8, 4], B: int32[8]):
         for i in range(8):

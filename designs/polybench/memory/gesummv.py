@@ -18,16 +18,15 @@ SHAPES = {"one": Shape(1, 25), "many": Shape(1, 50), "mini": Shape(1, 6)}
 def gesummv[N, L](A: float32[N, N], B: float32[N, N], x: float32[N], y: float32[N]):
     """``y = alpha * A @ x + beta * B @ x``, L elements of a row at a time."""
     z: float32[N]
-    v: float32[N]
     a: float32[N // L]
     b: float32[N // L]
-    for m in range(N // L):
-        for n in range(L):
-            z[m * L + n] = x[m * L + n]
     for i in range(N):
         for j in range(N // L):
             p: float32 = 0
             q: float32 = 0
+            if i == 0:
+                for n in range(L):
+                    z[j * L + n] = x[j * L + n]
             for l in allo.reduction(L):
                 p += A[i, j * L + l] * z[j * L + l]
                 q += B[i, j * L + l] * z[j * L + l]
@@ -39,22 +38,18 @@ def gesummv[N, L](A: float32[N, N], B: float32[N, N], x: float32[N], y: float32[
                 for h in allo.reduction(N // L):
                     e += a[h]
                     f += b[h]
-                v[i] = alpha * e + beta * f
-    for m1 in range(N // L):
-        for n1 in range(L):
-            y[m1 * L + n1] = v[m1 * L + n1]
+                y[i] = alpha * e + beta * f
 
 
 def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
     """The design."""
     lanes = shape.lanes
     s = allo.customize(gesummv, instantiate=[size[0], lanes])
-    for loop in ("m", "j", "m1"):
-        s.pipeline(loop)
+    s.pipeline("j")
     for loop in ("l", "h"):
         s.rebalance(loop)
     bank(s, lanes, s.A, s.B, dim=2)
-    bank(s, lanes, s.x, s.z, s.y, s.v)
+    bank(s, lanes, s.x, s.z)
     for array in (s.a, s.b):
         s.partition(array)
     return s
