@@ -20,9 +20,6 @@ SCRIPTS = {"pynq-z2": ("package.tcl", "block_design.tcl", "estimate.tcl"),
            "arty-a7-35": ("build.tcl", "estimate.tcl", "pins.xdc")}  # fmt: skip
 
 
-TWO_MASTERS = {"kind": "m_axi", "bundle": ["a", "b"]}
-
-
 def axpy(a: int32, A: int32[64], B: int32[64]) -> int8[4]:
     C: int8[4] = 0
     for i in allo.grid(64):
@@ -133,10 +130,6 @@ def test_what_no_project_can_be_written_for_is_refused(projects, tmp_path) -> No
         ({}, "total was built for no board, so it has no project."),
         ({"board": "icebreaker"}, "iCEBreaker are made with open tools, which need no project."),
         ({"board": "zcu104"}, "reaches a design by AXI4, and total has other ports."),
-        (
-            {"board": "u50", "configs": {"interface": {"A": TWO_MASTERS}}},
-            "A lies on 2 masters, and the host program of",
-        ),
         (
             {"board": "u50", "configs": {"interface": "m_axi"}},
             "XRT passes no scalar that a kernel returns",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
-from allo.backend.rtl.interfaces.board import BUS_ERROR
+from allo.backend.rtl.interfaces.board import BUS_ERROR, Buffered
 from allo.backend.rtl.interfaces.board import Board as Wrapper
 from allo.backend.sim import RTLModule
 from allo.dialects.boundary.storage import is_fixed, is_signed, natural_dtype
@@ -18,6 +19,36 @@ _WIDEST = 64
 def kernel_of(wrapper: Wrapper) -> str:
     """What the IP around a wrapper is called, and the kernel of a card."""
     return f"{wrapper.core}_ip"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one master reaches of an array: all of it, or words of the bus in turn.
+
+    Attributes:
+        number, count: which piece of how many.
+        bundle: of the master.
+        bytes: that the piece takes in memory; ``line`` those of a word of the bus.
+    """
+
+    array: Buffered
+    number: int
+    count: int
+    bundle: str
+    bytes: int
+    line: int
+
+
+def pieces_of(wrapper: Wrapper) -> dict[str, Piece]:
+    """The pieces of the arrays of a wrapper, by the names of the registers that hold their addresses."""
+    widths = {master.bundle: master.width for master in wrapper.masters}
+    found = {}
+    for array in wrapper.arrays:
+        for number, part in enumerate(array.parts):
+            width, count = widths[part.bundle], len(array.parts)
+            size = array.part_bytes(width)
+            found[part.register] = Piece(array, number, count, part.bundle, size, width // 8)
+    return found
 
 
 def check_types(mod: RTLModule) -> None:
@@ -41,6 +72,7 @@ def described(mod: RTLModule, wrapper: Wrapper, image: str) -> str:
     registers = {r.name: r for r in wrapper.registers or ()}
     written = [r.name for r in wrapper.registers or () if r.written]
     arrays = {each.name: each for each in wrapper.arrays}
+    pieces = pieces_of(wrapper)
     design, signature = mod.design, mod.signature
 
     def entry(name: str, dtype: AlloType, shape: Any) -> dict[str, Any]:
@@ -56,7 +88,19 @@ def described(mod: RTLModule, wrapper: Wrapper, image: str) -> str:
             "stored": array is not None and array.stored,
             "offset": registers[name].offset,
             "index": written.index(name) if name in written else None,
+            **parts(name),
         }
+
+    def parts(name: str) -> dict[str, Any]:
+        """Where the pieces of an array on several masters are passed."""
+        own = {r: p for r, p in pieces.items() if p.array.name == name and p.count > 1}
+        if not own:
+            return {}
+        each = [
+            {"offset": registers[r].offset, "index": written.index(r), "bytes": p.bytes}
+            for r, p in own.items()
+        ]
+        return {"parts": each, "line": next(iter(own.values())).line}
 
     pairs = zip(design.arguments, signature.arguments, strict=True)
     returned = zip(design.results, signature.results, strict=True)
@@ -75,25 +119,31 @@ def described(mod: RTLModule, wrapper: Wrapper, image: str) -> str:
 
 def header(wrapper: Wrapper) -> str:
     """The text of ``design.hpp``: the arguments in the order of their registers."""
-    arrays = {a.name: a for a in wrapper.arrays}
+    pieces = pieces_of(wrapper)
     rows = []
     for register in wrapper.registers or ():
         if register.written:
-            array = arrays.get(register.name)
-            size = 4 * register.words if array is None else array.bytes
-            stored = array is not None and array.stored
-            kinds = f"{str(array is not None).lower()}, {str(stored).lower()}"
-            rows.append(f'    {{"{register.name}", {size}, {kinds}}},')
+            piece = pieces.get(register.name)
+            if piece is None:
+                row = f'"{register.name}", {4 * register.words}, false, false, 0, 1, 0, 0'
+            else:
+                stored = str(piece.array.stored).lower()
+                row = f'"{piece.array.name}", {piece.array.bytes}, true, {stored}, '
+                row += f"{piece.number}, {piece.count}, {piece.bytes}, {piece.line}"
+            rows.append(f"    {{{row}}},")
     return "\n".join(
         [
             f"// The arguments of {wrapper.core} in their order, by Allo.",
             "#pragma once",
             "#include <cstddef>",
             "",
+            "// An array on several masters is an argument a piece: line k of its bytes is line k / pieces",
+            "// of the piece k % pieces.",
             "struct Argument {",
             "  const char *name;",
             "  std::size_t bytes;",
             "  bool array, stored;",
+            "  std::size_t piece, pieces, piece_bytes, line;",
             "};",
             f'static const char *const KERNEL = "{kernel_of(wrapper)}";',
             "static const Argument ARGUMENTS[] = {",

@@ -23,7 +23,7 @@ from ..record import VIVADO, Board
 from ..registry import board as board_of
 from ..shell import shell_of
 from ..shell.protocol import BAUD
-from .describe import check_types, described, header, kernel_of
+from .describe import check_types, described, header, kernel_of, pieces_of
 from .shim import shim
 
 _TEMPLATES = (
@@ -51,8 +51,8 @@ class _Argument:
     Attributes:
         position: among the arguments.
         offset: of its register.
-        bytes: of the array, or of the scalar.
-        bundle: of the AXI4 master of an array; "" for scalars.
+        bytes: of the array, or of its part on a master, or of the scalar.
+        bundle: of the AXI4 master of an array or a part; "" for scalars.
         memory: the channel of a card that the array lies in, or "".
     """
 
@@ -130,18 +130,18 @@ def _around_wrapper(mod: RTLModule, board: Board) -> dict[str, str]:
             f"XRT passes no scalar that a kernel returns, and {wrapper.core} returns {results[0].name}.",
             help="write it into an array of one element.",
         )
-    arrays = {array.name: array for array in wrapper.arrays}
+    pieces = pieces_of(wrapper)
     arguments = []
     for position, register in enumerate(written):
-        array = arrays.get(register.name)
-        if array is None:
+        piece = pieces.get(register.name)
+        if piece is None:
             size = 4 * register.words
             arguments.append(_Argument(register.name, position, register.offset, size))
             continue
-        channel = _CHANNEL.fullmatch(array.bundles[0])
+        channel = _CHANNEL.fullmatch(piece.bundle)
         memory = f"{channel[1].upper()}[{channel[2]}]" if channel and card else ""
-        where = (register.offset, array.bytes, array.bundles[0], memory)
-        arguments.append(_Argument(array.name, position, *where))
+        where = (register.offset, piece.bytes, piece.bundle, memory)
+        arguments.append(_Argument(register.name, position, *where))
     kernel = kernel_of(wrapper)
     mhz = mod.report.clock_mhz if card else _system_clock(mod, board)
     render = _Renderer(
@@ -182,12 +182,6 @@ def _wrapper(mod: RTLModule, board: Board) -> Wrapper:
         raise BoardError(
             f"On {board.title} a host reaches a design by AXI4, and {mod.top_func_name} has other ports.",
             help='build with configs={"interface": "m_axi"}.',
-        )
-    if found.spread is not None:
-        raise BoardError(
-            f"{found.spread.name} lies on {len(found.spread.parts)} masters, and the host program of "
-            f"{board.title} passes one buffer an array.",
-            help="place it in one channel, or give it one bundle.",
         )
     return found
 

@@ -62,9 +62,17 @@ def gathered(
 
 @functools.cache
 def built(name: str, board: str) -> tuple[Any, Any]:
-    """A design for a board with AXI, and its CPU build."""
-    schedule = allo.customize({"summed": summed, "gathered": gathered}[name])
-    arrays = dict.fromkeys("AFBXU", "m_axi") | ({"C": "m_axi"} if name == "gathered" else {})
+    """A design for a board with AXI, and its CPU build; of ``spread`` ones arrays lie on several masters."""
+    schedule = allo.customize(gathered if "gathered" in name else summed)
+    arrays = dict.fromkeys("AFBXU", "m_axi") | ({"C": "m_axi"} if "gathered" in name else {})
+    if "spread" in name:
+        for array, numbers, width in (
+            ("A", (0, 1, 2, 3), 32),
+            ("B", (2, 3), 64),
+            ("F", (4, 5), 128),
+        ):
+            bundles = [f"hbm{n}" if width == 32 else f"{array}{n}" for n in numbers]
+            arrays[array] = {"kind": "m_axi", "bundle": bundles, "width": width}
     module = schedule.build(
         target="verilog", board=board, simulator="jit", configs={"interface": arrays}
     )

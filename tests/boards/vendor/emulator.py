@@ -73,6 +73,22 @@ class Machine:
         words = range(register.words)
         return sum(self.registers.get(register.offset + 4 * n, 0) << 32 * n for n in words)
 
+    def _lines(self, name: str) -> list[tuple[int, int, int]]:
+        """Where each line of the bus of an array lies: address, offset, bytes."""
+        array = next(a for a in self.board.arrays if a.name == name)
+        widths = {m.bundle: m.width // 8 for m in self.board.masters}
+        line = widths[array.bundles[0]] if len(array.parts) > 1 else array.bytes
+        homes = [self._held(part.register) for part in array.parts]
+        found = []
+        for number, at in enumerate(range(0, array.bytes, line)):
+            row, home = divmod(number, len(homes))
+            found.append((homes[home], row * line, min(line, array.bytes - at)))
+        return found
+
+    def _whole(self, name: str) -> bytes:
+        """The bytes of an array, whose lines lie in its buffers in turn."""
+        return b"".join(bytes(self.memory[a][o : o + n]) for a, o, n in self._lines(name))
+
     def _run(self) -> None:
         design, signature = self.module.design, self.module.signature
         pairs = list(zip(design.arguments, signature.arguments, strict=True))
@@ -80,7 +96,7 @@ class Machine:
         for name, parameter in pairs:
             bits = self._held(name)
             if parameter.shape is not None:
-                given.append(value_of(bytes(self.memory[bits]), parameter.dtype, parameter.shape))
+                given.append(value_of(self._whole(name), parameter.dtype, parameter.shape))
                 continue
             width = parameter.dtype.bits
             bits &= (1 << width) - 1
@@ -100,7 +116,10 @@ class Machine:
         for (name, parameter), value in zip(pairs, values, strict=True):
             words, width = words_of(value, parameter.dtype), parameter.dtype.bits
             if name in stored:
-                self.memory[self._held(name)][:] = image(words, memory_cell(width), width, None)
+                data, begin = image(words, memory_cell(width), width, None), 0
+                for address, offset, count in self._lines(name):
+                    self.memory[address][offset : offset + count] = data[begin : begin + count]
+                    begin += count
             elif any(r.name == name and not r.written for r in self.board.registers):
                 register = next(r for r in self.board.registers if r.name == name)
                 for n in range(register.words):

@@ -24,9 +24,9 @@ XRT = Path(__file__).with_name("xrt")
 KERNELS = {"pynq-z2": "summed", "u280": "gathered"}
 
 
-def project(board: str, folder: Path) -> tuple[Any, Any, dict[str, Any]]:
+def project(board: str, folder: Path, prefix: str = "") -> tuple[Any, Any, dict[str, Any]]:
     """A module, its CPU build, and what its project in ``folder`` says of it."""
-    module, cpu = built(KERNELS[board], board)
+    module, cpu = built(prefix + KERNELS[board], board)
     boards.project(module, folder)
     return module, cpu, json.loads((folder / "design.json").read_text())
 
@@ -49,9 +49,10 @@ def loaded(folder: Path) -> Any:
     return module
 
 
+@pytest.mark.parametrize("prefix", ["", "spread "])
 @pytest.mark.parametrize("board", KERNELS)
-def test_the_driver_gives_what_the_cpu_gives(board, tmp_path, monkeypatch) -> None:
-    module, cpu, found = project(board, tmp_path)
+def test_the_driver_gives_what_the_cpu_gives(board, prefix, tmp_path, monkeypatch) -> None:
+    module, cpu, found = project(board, tmp_path, prefix)
     driver = driver_of(tmp_path, monkeypatch, board, Machine(module), found)
     design = driver.Design()
     for seed in range(3):
@@ -97,8 +98,9 @@ def test_the_emulated_board_sees_what_is_not_synchronised(forgotten, tmp_path, m
     assert not same(mine[3], theirs[3])
 
 
-def test_the_host_in_c_gives_what_the_cpu_gives(tmp_path) -> None:
-    module, cpu, found = project("u280", tmp_path)
+@pytest.mark.parametrize("prefix", ["", "spread "])
+def test_the_host_in_c_gives_what_the_cpu_gives(prefix, tmp_path) -> None:
+    module, cpu, found = project("u280", tmp_path, prefix)
     subprocess.run(
         [str(find_compiler()), "-std=c++17", "-Wall", "-Werror", f"-I{XRT}", "-o", "host", "xrt_host.cpp"],
         cwd=tmp_path, check=True,
@@ -124,6 +126,22 @@ def test_the_host_in_c_gives_what_the_cpu_gives(tmp_path) -> None:
     ]
     wanted = [*(v for v in theirs if np.ndim(v)), expected]
     assert all(same(a, b) for a, b in zip(left, wanted, strict=True))
+
+
+def test_each_piece_of_an_array_is_an_argument_of_the_kernel(tmp_path, monkeypatch) -> None:
+    """Its register, its master and its channel; a driver that deals lines otherwise is seen."""
+    module, cpu, found = project("u280", tmp_path, "spread ")
+    kernel, link = ((tmp_path / name).read_text() for name in ("kernel.xml", "link.cfg"))
+    for part, channel in (("A", 0), ("A_part1", 1), ("A_part2", 2), ("A_part3", 3)):
+        assert f'<arg name="{part}" addressQualifier="1"' in kernel
+        assert f"sp=gathered_ip_1.m_axi_hbm{channel}:HBM[{channel}]\n" in link
+    text = (tmp_path / "driver.py").read_text()
+    (tmp_path / "driver.py").write_text(
+        text.replace("lines[n::count]", "lines[-1 - n :: -count][::-1]")
+    )
+    changed = driver_of(tmp_path, monkeypatch, "u280", Machine(module), found)
+    mine, theirs = drawn(1), drawn(1)
+    assert not same(changed.Design()(*mine), cpu(*theirs))
 
 
 def serve(folder: Path, board: Any) -> None:

@@ -55,10 +55,11 @@ class Design:
         arrays = [(a, v) for a, v in pairs if a["shape"] is not None]
         made = [r for r in results if r["shape"] is not None]
         arrays += [(r, np.zeros(r["shape"], r["dtype"])) for r in made]
-        read = self.board.run(scalars, [(a, to_bytes(a, v)) for a, v in arrays])
+        dealt = [each for a, v in arrays for each in deal(a, to_bytes(a, v))]
+        read = self.board.run(scalars, dealt)
         for argument, value in arrays:
             if argument["stored"]:
-                value[...] = from_bytes(argument, read[argument["name"]])
+                value[...] = from_bytes(argument, join(argument, read))
         held = {a["name"]: v for a, v in arrays}
         found = [
             _value(r, read[r["name"]]) if r["shape"] is None else held[r["name"]] for r in results
@@ -92,6 +93,31 @@ def _words(argument: dict[str, Any], values: np.ndarray) -> np.ndarray:
 def to_bytes(argument: dict[str, Any], values: np.ndarray) -> bytes:
     """An array as it lies in the memory of the board."""
     return _words(argument, np.ascontiguousarray(values)).tobytes()
+
+
+def deal(argument: dict[str, Any], data: bytes) -> list[Any]:
+    """What lies in each buffer of an array: the lines of the bus lie in them in turn."""
+    parts = argument.get("parts")
+    if parts is None:
+        return [(argument, data)]
+    line, count = argument["line"], len(parts)
+    lines = np.zeros((parts[0]["bytes"] // line * count, line), np.uint8)
+    lines.reshape(-1)[: len(data)] = np.frombuffer(data, np.uint8)
+    return [
+        ({**argument, **part, "name": (argument["name"], n)}, lines[n::count].tobytes())
+        for n, part in enumerate(parts)
+    ]
+
+
+def join(argument: dict[str, Any], read: dict[Any, Any]) -> Any:
+    """The bytes of an array, of what was read from its buffers."""
+    name, parts = argument["name"], argument.get("parts")
+    if parts is None:
+        return read[name]
+    line, size = argument["line"], argument["cell"] // 8
+    lines = [np.frombuffer(read[name, n], np.uint8).reshape(-1, line) for n in range(len(parts))]
+    whole = np.stack(lines, axis=1).reshape(-1)
+    return whole[: size * int(np.prod(argument["shape"]))].tobytes()
 
 
 def from_bytes(argument: dict[str, Any], data: Any) -> np.ndarray:

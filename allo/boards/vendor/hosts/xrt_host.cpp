@@ -1,5 +1,6 @@
 // Runs the kernel of design.hpp once by XRT: host <xclbin>, written by Allo.
 // NAME.bin holds the bytes of argument NAME, as driver.py has them; what the kernel writes goes back there.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -22,6 +23,23 @@ static std::vector<char> read_file(const std::string &name, std::size_t bytes) {
   return data;
 }
 
+// Where the bytes of the whole array that lie in a piece are, line by line.
+template <typename Move> static void each_line(const Argument &argument, Move move) {
+  const std::size_t all = argument.line * argument.pieces;
+  std::size_t at = argument.piece * argument.line;
+  for (std::size_t in = 0; at < argument.bytes; at += all, in += argument.line)
+    move(in, at, std::min(argument.line, argument.bytes - at));
+}
+
+static std::vector<char> piece_of(const Argument &argument, const std::vector<char> &whole) {
+  if (argument.pieces == 1) return whole;
+  std::vector<char> piece(argument.piece_bytes);
+  each_line(argument, [&](std::size_t in, std::size_t at, std::size_t count) {
+    std::memcpy(piece.data() + in, whole.data() + at, count);
+  });
+  return piece;
+}
+
 static void run(const char *image) {
   xrt::device device(0);
   xrt::uuid loaded = device.load_xclbin(std::string(image));
@@ -32,7 +50,8 @@ static void run(const char *image) {
   for (const Argument &argument : ARGUMENTS) {
     std::vector<char> data = read_file(std::string(argument.name) + ".bin", argument.bytes);
     if (argument.array) {
-      xrt::bo buffer(device, argument.bytes, kernel.group_id(index));
+      data = piece_of(argument, data);
+      xrt::bo buffer(device, data.size(), kernel.group_id(index));
       buffer.write(data.data());
       buffer.sync(XCL_BO_SYNC_BO_TO_DEVICE);
       run.set_arg(index, buffer);
@@ -54,9 +73,16 @@ static void run(const char *image) {
     if (!argument.array) continue;
     xrt::bo &buffer = buffers[taken++];
     if (!argument.stored) continue;
-    std::vector<char> data(argument.bytes);
+    std::vector<char> data(argument.pieces == 1 ? argument.bytes : argument.piece_bytes);
     buffer.sync(XCL_BO_SYNC_BO_FROM_DEVICE);
     buffer.read(data.data());
+    if (argument.pieces > 1) {
+      std::vector<char> whole = read_file(std::string(argument.name) + ".bin", argument.bytes);
+      each_line(argument, [&](std::size_t in, std::size_t at, std::size_t count) {
+        std::memcpy(whole.data() + at, data.data() + in, count);
+      });
+      data = whole;
+    }
     std::ofstream(std::string(argument.name) + ".bin", std::ios::binary)
         .write(data.data(), static_cast<std::streamsize>(data.size()));
   }
