@@ -37,11 +37,12 @@ from .process_copies import copied_functions, merge_copies
 from .reread_arguments import declare_as_passed
 from .shared_parts import fold_shared_parts
 from .split_arguments import split_arguments
+from .spread.rewrite import spread_arguments
 from .state_of_processes import refuse_state_of_processes
-from .vendors.connectivity import placed_banks
+from .vendors.connectivity import SPREADING, placed_banks, spread_over
 from .vendors.devices import DEVICES
 from .vendors.options import HlsOptions, read_options
-from .vendors.ports import count_outputs, read_ports, split_ports
+from .vendors.ports import count_outputs, read_ports, split_ports, spread_ports
 from .vendors.tables import VENDORS, Vendor
 from .vendors.widths import check_widths
 
@@ -106,9 +107,9 @@ class HlsKernel(BuiltOnce):
 
     def _prepare(self, request: BuildRequest) -> None:
         if self.vendor.pragmas != "intel":
-            copied = copied_functions(self.module)
+            unfolded = copied_functions(self.module)
             make_regions(self.module)
-            merge_copies(self.module, copied)
+            merge_copies(self.module, unfolded)
         refuse_state_of_processes(self.module, request.mode)
         merge_repeated_arguments(self.module)
         declare_as_passed(self.module)
@@ -127,8 +128,8 @@ class HlsKernel(BuiltOnce):
             check_caches(self.module, family(family_of_part(board.part)))
         placed = placements_of(functions_of(self.module.operation)[request.top])
         asked, device = self.options.hbm_mapping, self.options.device
-        mapping = placed_banks(self.signature, placed, asked, device)
-        self.options = dataclasses.replace(self.options, hbm_mapping=mapping)
+        apart = spread_over(placed) if self.vendor.name in SPREADING else {}
+        mapping = placed_banks(self.signature, placed, asked, device, apart)
         access = analyze_arg_load_store(self.module).get(request.top, [])
         self.args = read_ports(self.module, request.top, access, request.mode)
         vendor = self.vendor
@@ -137,9 +138,20 @@ class HlsKernel(BuiltOnce):
         self.num_output_args = count_outputs(self.args, self.options.num_output_args, strict)
         if parts := split_ports(self.args, request.top, request.target, mapping):
             split_arguments(self.module, request.top, parts)
-        if vendor.flat_top and request.wrap_io and not self._is_task_graph():
+        banks = {name: where.banks for name, where in apart.items()}
+        self.options = dataclasses.replace(self.options, hbm_mapping={**mapping, **banks})
+        copied = vendor.flat_top and request.wrap_io and not self._is_task_graph()
+        kept: frozenset[int] = frozenset()
+        if apart:
+            spreads = spread_ports(self.args, apart)
+            kept = spread_arguments(self.module, request.top, spreads, whole=copied)
+        if copied:
             generate_input_output_buffers(
-                self.module, request.top, flatten=True, mappings=self.options.mappings
+                self.module,
+                request.top,
+                flatten=True,
+                mappings=self.options.mappings,
+                kept=kept,
             )
         check_widths(self.module, vendor, request.mode)
         flush = self.options.flush

@@ -56,6 +56,11 @@ class Placement:
         """The names of the AXI masters of its channels, one each: ``hbm0``, ``hbm1``."""
         return tuple(f"{self.kind}{n}" for n in range(self.first, self.end))
 
+    @property
+    def banks(self) -> tuple[str, ...]:
+        """Its channels as the linker of a card spells them: ``HBM[0]``, ``HBM[1]``."""
+        return tuple(f"{self.kind.upper()}[{n}]" for n in range(self.first, self.end))
+
     def __str__(self) -> str:
         if not self.outside:
             return self.kind

@@ -23,7 +23,7 @@ written are not loaded when every element surely is. An array of any length stay
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import prod
 
 from .._mlir import ir
@@ -38,27 +38,32 @@ def generate_input_output_buffers(
     top_func_name: str,
     flatten: bool = False,
     mappings: Sequence[object] | None = None,
+    kept: Collection[int] = (),
 ) -> None:
     """Rewrite ``module`` in place; ``flatten`` makes the ports one-dimensional.
 
-    ``mappings`` is accepted as published; every port is moved in row-major order.
+    ``mappings`` is accepted as published; every port is moved in row-major order. The arguments at the
+    positions ``kept`` stay as they are.
     """
-    _wrap(module, top_func_name, flatten)
+    _wrap(module, top_func_name, flatten, kept)
 
 
 @module_pass
-def _wrap(module: ir.Module, name: str, flatten: bool) -> None:
+def _wrap(module: ir.Module, name: str, flatten: bool, kept: Collection[int]) -> None:
     with module.context:
         top = ir.SymbolTable(module.operation)[name].operation
         with top.location:
-            _Wrapper(module, top, flatten).run()
+            _Wrapper(module, top, flatten, kept).run()
 
 
 class _Wrapper:
-    def __init__(self, module: ir.Module, top: ir.Operation, flatten: bool) -> None:
+    def __init__(
+        self, module: ir.Module, top: ir.Operation, flatten: bool, kept: Collection[int]
+    ) -> None:
         self.module = module
         self.top = top
         self.flatten = flatten
+        self.kept = kept
         self.entry = top.regions[0].blocks[0]
         operations = list(self.entry.operations)
         self.first = operations[0].operation
@@ -83,22 +88,24 @@ class _Wrapper:
         argument = self.entry.arguments[position]
         if not isinstance(argument.type, ir.MemRefType) or _is_stream(declared):
             return
+        if position in self.kept:
+            return
         local = ir.MemRefType(argument.type)
         if not local.has_static_shape:
             return
         port = self._port(local)
         with ir.InsertionPoint(self.first):
-            buffer = _alloc(local, f"buf{position}", declared)
+            buffer = local_buffer(local, f"buf{position}", declared)
         argument.replace_all_uses_with(buffer)
         argument.set_type(port)
         if not whole:
             callee = self._mover(f"load_buf{position}", port, local, declared, load=True)
             with ir.InsertionPoint(self.first):
-                _call(callee, [argument, buffer])
+                call(callee, [argument, buffer])
         if access != "in":
             callee = self._mover(f"store_res{position}", local, port, declared, load=False)
             with ir.InsertionPoint(self.last):
-                _call(callee, [buffer, argument])
+                call(callee, [buffer, argument])
 
     def _result(self, index: int, position: int, value: ir.Value, declared: str) -> None:
         if not isinstance(value.type, ir.MemRefType):
@@ -107,9 +114,9 @@ class _Wrapper:
         port = self._port(local)
         callee = self._mover(f"store_res{index}", local, port, declared, load=False)
         with ir.InsertionPoint(self.first):
-            result = _alloc(port, f"res{index}", declared)
+            result = local_buffer(port, f"res{index}", declared)
         with ir.InsertionPoint(self.last):
-            _call(callee, [value, result])
+            call(callee, [value, result])
         self.last.operands[position] = result
 
     def _port(self, local: ir.MemRefType) -> ir.MemRefType:
@@ -128,11 +135,7 @@ class _Wrapper:
         """Add the function that copies ``source`` into ``target``; its name."""
         local = target if load else source
         text = _mover_text(name, source, target, declared, local, load, self.flatten)
-        parsed = ir.Module.parse(text)
-        function = list(parsed.body.operations)[0].operation
-        _relocate(function, self.top.location)
-        with ir.InsertionPoint(self.top):
-            function.clone()
+        add_function(text, self.top)
         return name
 
 
@@ -140,7 +143,8 @@ def _is_stream(declared: str) -> bool:
     return bool(declared) and isinstance(parse_type(declared), Stream)
 
 
-def _alloc(kind: ir.MemRefType, name: str, declared: str) -> ir.Value:
+def local_buffer(kind: ir.MemRefType, name: str, declared: str) -> ir.Value:
+    """An array of a function, at the insertion point: of ``declared`` elements, with a name in the text."""
     attributes: dict[str, ir.Attribute] = {
         "name": ir.StringAttr.get(name),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
@@ -153,7 +157,8 @@ def _alloc(kind: ir.MemRefType, name: str, declared: str) -> ir.Value:
     return ir.Operation.create("memref.alloc", results=[kind], attributes=attributes).results[0]
 
 
-def _call(callee: str, operands: list[ir.Value]) -> None:
+def call(callee: str, operands: list[ir.Value]) -> None:
+    """A call of a function that returns nothing, at the insertion point."""
     attributes = {"callee": ir.FlatSymbolRefAttr.get(callee)}
     ir.Operation.create("func.call", operands=operands, attributes=attributes)
 
@@ -196,6 +201,15 @@ def _mover_text(
 def _linear(ivs: list[str], shape: list[int]) -> str:
     terms = [f"{iv} * {prod(shape[d + 1 :])}" for d, iv in enumerate(ivs)]
     return " + ".join(terms) if terms else "0"
+
+
+def add_function(text: str, user: ir.Operation) -> None:
+    """Put the function of a text in front of the function ``user``, with the place of that."""
+    parsed = ir.Module.parse(text)
+    function = list(parsed.body.operations)[0].operation
+    _relocate(function, user.location)
+    with ir.InsertionPoint(user):
+        function.clone()
 
 
 def _relocate(op: ir.Operation, location: ir.Location) -> None:

@@ -21,6 +21,13 @@ BUILD_LIMIT_S = 240
 TRIAL_LIMIT_S = 400
 
 
+def test_the_environment_tells_pytorch_of_the_back_end() -> None:
+    (point,) = metadata.entry_points(group="torch_dynamo_backends", name="allo")
+    module, _, name = point.value.partition(":")
+    assert (ROOT / f"{module.replace('.', '/')}.py").is_file()
+    assert f"def {name}(" in (ROOT / f"{module.replace('.', '/')}.py").read_text()
+
+
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project's source distribution, made from the files git knows."""

@@ -95,9 +95,10 @@ def test_one_channel_is_one_axi_master_of_the_wrapper_and_of_vitis(tmp_path):
     assert [master.bundle for master in mod.design.board.masters] == [f"hbm{n}" for n in range(4)]
     s = placed(A="hbm[0:4]", B="on_chip")
     mod = s.build(target="vitis_hls", mode="hw_emu", project=str(tmp_path / "p"))
-    assert "m_axi port=A offset=slave bundle=hbm0_3" in mod.hls_code
-    assert "m_axi port=B offset=slave bundle=gmem1" in mod.hls_code
-    assert (tmp_path / "p/axpy.cfg").read_text() == "[connectivity]\nsp=axpy_1.A:HBM[0:3]\n"
+    assert all(f"m_axi port=A_{n} offset=slave bundle=hbm{n} " in mod.hls_code for n in range(4))
+    assert "m_axi port=B offset=slave bundle=gmem4" in mod.hls_code
+    lines = [f"sp=axpy_1.A_{n}:HBM[{n}]\n" for n in range(4)]
+    assert (tmp_path / "p/axpy.cfg").read_text() == "[connectivity]\n" + "".join(lines)
 
 
 def test_an_argument_of_a_callee_is_the_array_of_the_call_and_compose_replays():

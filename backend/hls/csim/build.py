@@ -26,6 +26,7 @@ from allo.dialects.types import Index, Stream
 from ..emit.module import HlsCode, Whole
 from ..emit.signature import Param
 from ..external import External
+from ..spread.layout import LINE_BITS
 from ..vendors.tables import Vendor
 from .exact_math import exact_math_object, expanded_functions
 from .prelude import PRELUDES, XILINX, runtime_object
@@ -76,7 +77,7 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
         param, slot = whole.param, f"allo_arguments[{position}]"
         kind = vendor.spell(param.ctype)
         held = _held(param, vendor)
-        count = len(whole.names) * whole.part_count
+        count = whole.count
         if param.is_stream:
             before.append(_port_text(code, whole, position, vendor))
             arguments.append(f"allo_p{position}.stream()")
@@ -92,6 +93,14 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
                 arguments.append(f"*({kind} *){name}.data()")
                 continue
             slot = f"{name}.data()"
+        if whole.spread is not None:
+            name, spread = f"allo_s{position}", whole.spread
+            word = vendor.spell_wide(LINE_BITS, False) if spread.wide else kind
+            size = f"{count} * sizeof({kind})"
+            before.append(f"allo_csim::Dealt<{spread.channels}> {name}({slot}, {size});")
+            after.insert(0, f"{name}.join();")
+            arguments += [f"({word} *){name}.part({c})" for c in range(spread.channels)]
+            continue
         arguments += _pointers(code, whole, kind, slot)
     called = f"{code.top.name}({', '.join(arguments)});"
     if code.simulation is not None and code.simulation.checks and after:

@@ -12,6 +12,7 @@ from allo.dialects.interfaces.placements import placements_of
 from allo.dialects.streams.endless import ENDLESS
 
 from ..process_copies import instantiated
+from ..spread.layout import spread_positions
 from ..text.writer import Writer
 from ..vendors.tables import Vendor
 from .emitter import FunctionEmitter, ModuleContext, value_of
@@ -97,21 +98,27 @@ def emit_function(
     return tuple(names)
 
 
+_BURSTS = " max_read_burst_length=64 max_write_burst_length=64"
+"""Of ports of 512 bits: 64 words are the 4,096 bytes that a burst may have."""
+
+
 def interface_pragmas(signature: Signature, names: list[str], kinds: str) -> list[str]:
     """One AXI master bundle for each array of the top function, or channel; an AXI stream for each stream.
 
     The rest has registers if that is asked. A region without an end has no start either.
     """
     lines, bundle = [], 0
+    spread = spread_positions(signature.op)
     placed = placements_of(signature.op) if kinds == "m_axi" else {}
-    for param, name in zip(signature.params, names, strict=True):
+    for position, (param, name) in enumerate(zip(signature.params, names, strict=True)):
         if param.is_stream:
             lines.append(f"#pragma HLS interface axis port={name}")
             continue
         if param.is_array or (param.role == "result" and not param.is_stream):
             where = placed.get(param.name)
             group = where.bundle if where and where.outside else f"gmem{bundle}"
-            lines.append(f"#pragma HLS interface m_axi port={name} offset=slave bundle={group}")
+            line = f"#pragma HLS interface m_axi port={name} offset=slave bundle={group}"
+            lines.append(line + (_BURSTS if position in spread else ""))
             bundle += 1
         if "s_axilite" in kinds:
             lines.append(f"#pragma HLS interface s_axilite port={name} bundle=control")

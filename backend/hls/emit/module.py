@@ -18,6 +18,7 @@ from allo.dialects.text.quoting import include
 from ..csim.simulation import Simulation
 from ..external import External, external_functions
 from ..split_arguments import split_counts
+from ..spread.layout import Spread, spreads_of
 from ..text.ctype import ctype_of
 from ..text.writer import Writer
 from ..vendors.tables import Vendor
@@ -28,7 +29,7 @@ from .free_running import TASK_HEADER, start_first, uses_tasks
 from .function import EmitOptions, declare_function, emit_function, parameter_types
 from .operations import HANDLERS
 from .operations.memory import global_text, table_ctype
-from .signature import Param, Signature, read_signature
+from .signature import Param, Signature, read_param, read_signature
 from .values import Buffer
 
 
@@ -40,16 +41,23 @@ class Whole:
         param: the C++ parameter, or the first of those that share its elements.
         names: the C++ names of these parameters, in the order of the elements.
         first: the position of the first of them.
+        spread: how its lines lie on several channels, one of these parameters each; else None.
     """
 
     param: Param
     names: tuple[str, ...]
     first: int
+    spread: Spread | None = None
 
     @property
     def part_count(self) -> int:
         """Elements in each of the C++ parameters."""
         return prod(self.param.shape or (1,))
+
+    @property
+    def count(self) -> int:
+        """Elements of the array as its caller has it."""
+        return self.part_count if self.spread else self.part_count * len(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +151,14 @@ def emit_module(
 
 def _wholes(top: Signature, names: Sequence[str]) -> tuple[Whole, ...]:
     counts = split_counts(top.op, len(top.arguments))
+    spreads = spreads_of(top.op)
     found, first = [], 0
-    for count in (*counts, *(1 for _ in top.results)):
-        found.append(Whole(top.params[first], tuple(names[first : first + count]), first))
+    for position, count in enumerate((*counts, *(1 for _ in top.results))):
+        spread, param = spreads.get(position), top.params[first]
+        if spread is not None:
+            letter = "s" if spread.is_signed else "u"
+            param = read_param(top.op, spread.name, spread.kind, spread.declared, letter)
+        found.append(Whole(param, tuple(names[first : first + count]), first, spread))
         first += count
     return tuple(found)
 

@@ -114,6 +114,11 @@ def read_signature(op: ir.Operation, *, flat: bool = False, below: Iterable[int]
     return Signature(name, function_identifier(name), tuple(params), op, flat)
 
 
+def read_param(op: ir.Operation, name: str, kind: ir.Type, declared: str, letter: str) -> Param:
+    """An argument of ``op`` that passes have put others in the place of."""
+    return _param(op, name, "in", kind, declared, letter)
+
+
 def _param(
     op: ir.Operation, name: str, role: str, kind: ir.Type, declared_name: str, letter: str
 ) -> Param:
@@ -148,4 +153,4 @@ def _letters(op: ir.Operation, name: str, count: int) -> str:
     return text if len(text) == count else "s" * count
 
 
-__all__ = ["Param", "Signature", "read_signature"]
+__all__ = ["Param", "Signature", "read_param", "read_signature"]

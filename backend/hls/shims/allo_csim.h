@@ -63,6 +63,28 @@ template <typename T, typename How> class Converted {
   }
 };
 
+// An array whose lines of 64 bytes lie on several channels in turn: line k is line k / N of part k % N.
+template <int N> class Dealt {
+  std::vector<char> parts_[N];
+  char *home_;
+  size_t bytes_;
+
+  template <typename Move> void each(Move move) {
+    for (size_t at = 0; at < bytes_; at += 64)
+      move(parts_[at / 64 % N].data() + at / 64 / N * 64, home_ + at, bytes_ - at < 64 ? bytes_ - at : 64);
+  }
+
+ public:
+  Dealt(void *home, size_t bytes) : home_((char *)home), bytes_(bytes) {
+    for (auto &part : parts_) part.resize((bytes + 64 * N - 1) / (64 * N) * 64);
+    each([](char *part, char *whole, size_t count) { memcpy(part, whole, count); });
+  }
+  char *part(int channel) { return parts_[channel].data(); }
+  void join() {
+    each([](char *part, char *whole, size_t count) { memcpy(whole, part, count); });
+  }
+};
+
 // A stream argument of a top function: a word W is elements T side by side, as many as make an array's row.
 // What goes in is written before the run; what has come out is in the array when the port goes away.
 template <typename S, typename W, typename T, typename How> class Port {

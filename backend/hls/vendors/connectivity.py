@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from allo.backend.devices.cards import CARDS, check_masters, check_placements
 from allo.dialects.boundary.arguments import Signature
@@ -25,10 +25,26 @@ def bank_names(given: int | str | tuple[int | str, ...]) -> Banks:
     return tuple(map(bank_name, given)) if isinstance(given, tuple) else bank_name(given)
 
 
+SPREADING = ("vitis_hls",)
+"""The targets whose kernels have a port for each channel of an array."""
+
+
+def spread_over(placed: Mapping[str, Placement]) -> dict[str, Placement]:
+    """The arrays that the schedule places in several channels."""
+    return {name: where for name, where in placed.items() if where.count > 1}
+
+
 def placed_banks(
-    signature: Signature, placed: Mapping[str, Placement], mapping: Mapping[str, Banks], device: str
+    signature: Signature,
+    placed: Mapping[str, Placement],
+    mapping: Mapping[str, Banks],
+    device: str,
+    apart: Collection[str] = (),
 ) -> dict[str, Banks]:
     """``hbm_mapping`` with the channels in which the schedule places arguments; a range is one port's.
+
+    Args:
+        apart: the arrays that have a port for each channel; they are left out.
 
     Raises:
         PlacementError: the card lacks a channel or masters, or ``hbm_mapping`` names another bank.
@@ -47,11 +63,19 @@ def placed_banks(
                 places.get(name),
                 help="leave it out of hbm_mapping, or leave out s.place.",
             )
-        if bank is not None:
+        if bank is not None and name not in apart:
             found[name] = bank
+        elif name in apart:
+            found.pop(name, None)
     if placed:
-        shared = {n: placed[n].bundle if n in placed and placed[n].outside else n for n in places}
-        check_masters(card, list(dict.fromkeys(shared.values())), signature.top, signature.place)
+        masters: list[str] = []
+        for name in places:
+            lies = placed.get(name)
+            if lies is None or not lies.outside:
+                masters.append(name)
+            else:
+                masters += lies.bundles if name in apart else (lies.bundle,)
+        check_masters(card, list(dict.fromkeys(masters)), signature.top, signature.place)
     return found
 
 

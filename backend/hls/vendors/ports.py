@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
-from allo.dialects.diagnostics import BuildError
+from allo.dialects.diagnostics import BuildError, SourcePlace
+from allo.dialects.interfaces.placements import Placement
 from allo.dialects.passes.arg_access import touched_arguments
 
 from ..emit.signature import Param, read_signature
 from ..errors import HlsConfigError, HlsInterfaceError
+from ..spread.layout import Spread, check_spread
 from .connectivity import Banks
 
 _SEVERAL_MEMORIES = ("vitis_hls", "tapa")
@@ -26,11 +28,13 @@ class Port:
         param: name, types and shape.
         access: ``in``, ``out`` or ``both``.
         touched: whether the kernel reads or writes it at all.
+        place: of the top function.
     """
 
     param: Param
     access: str
     touched: bool = True
+    place: SourcePlace | None = None
 
     @property
     def is_output(self) -> bool:
@@ -114,6 +118,24 @@ def _check_split(name: str, param: Param, count: int) -> None:
     )
 
 
+def spread_ports(ports: Sequence[Port], apart: Mapping[str, Placement]) -> dict[int, Spread]:
+    """The arrays that have a port for each channel, by position.
+
+    Raises:
+        HlsConfigError: elements of one are no words of C++ of a power of two of bytes.
+    """
+    found: dict[int, Spread] = {}
+    for position, port in enumerate(ports):
+        where, param = apart.get(port.param.name), port.param
+        if where is None or param.role != "in" or param.memref is None:
+            continue
+        kind = ir.MemRefType(param.memref)
+        spread = Spread(param.name, kind, str(param.declared), where.count)
+        check_spread(spread, port.place)
+        found[position] = spread
+    return found
+
+
 _WITHOUT_PORTS = (None, "csim")
 _WITHOUT_HOST = (None, "csim", "csyn")
 """Modes in which a top function without ports has a use: its text, and a run that prints."""
@@ -137,7 +159,7 @@ def read_ports(
     words = [*access, *["out"] * len(signature.results)]
     touched = touched_arguments(module, top)
     ports = tuple(
-        Port(param, word, param.role == "result" or position in touched)
+        Port(param, word, param.role == "result" or position in touched, place_of(op))
         for position, (param, word) in enumerate(zip(signature.params, words, strict=True))
     )
     if not ports and mode not in _WITHOUT_PORTS:

@@ -14,6 +14,7 @@ from ..emit.module import Whole
 from ..errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
 from ..external import External
 from ..kernel import HlsKernel
+from ..spread.layout import LINE_BITS, LINE_BYTES
 from .connectivity import placement
 from .devices import DEVICES, PROCESSING_SYSTEMS, Device, find_device
 from .ports import Port, named_ports
@@ -62,6 +63,12 @@ class HostPort:
     output_file: str
     argument: str
     parts: tuple[HostPart, ...]
+    word: str = ""
+
+    @property
+    def is_dealt(self) -> bool:
+        """Whether its lines lie on several channels in turn; ``word`` is then the type of their ports."""
+        return bool(self.word)
 
     @property
     def flags(self) -> str:
@@ -84,6 +91,7 @@ def host_ports(module: HlsKernel) -> list[HostPort]:
         whole = module.code.wholes[position]
         name = whole.names[0] if len(whole.names) == 1 else param.name
         size = count * _cpp_bytes(param.ctype.bits)
+        dealt = whole.spread is not None
         ports.append(
             HostPort(
                 name,
@@ -97,12 +105,30 @@ def host_ports(module: HlsKernel) -> list[HostPort]:
                 "output.data" if len(outputs) == 1 else f"output{index}.data",
                 _argument(module, port, name, whole, by_value),
                 _parts(whole, size),
+                _word(module, whole) if dealt else "",
             )
         )
     return ports
 
 
+def _word(module: HlsKernel, whole: Whole) -> str:
+    """The type of the elements of the ports of an array on several channels."""
+    assert whole.spread is not None
+    wide = whole.spread.wide
+    return (
+        module.vendor.spell_wide(LINE_BITS, False)
+        if wide
+        else module.vendor.spell(whole.param.ctype)
+    )
+
+
 def _parts(whole: Whole, size: int) -> tuple[HostPart, ...]:
+    if (spread := whole.spread) is not None:
+        count = spread.port_count
+        return tuple(
+            HostPart(name, whole.first + c, count, spread.lines * LINE_BYTES, 0)
+            for c, name in enumerate(whole.names)
+        )
     each = size // len(whole.names)
     return tuple(
         HostPart(name, whole.first + number, whole.part_count, each, number * each)
@@ -113,6 +139,8 @@ def _parts(whole: Whole, size: int) -> tuple[HostPart, ...]:
 def _argument(module: HlsKernel, port: Port, name: str, whole: Whole, by_value: bool) -> str:
     if by_value:
         return f"arg_{name}[0]"
+    if whole.spread is not None:
+        return ", ".join(f"part_{part}" for part in whole.names)
     if len(whole.names) > 1:
         begins = (number * whole.part_count for number in range(len(whole.names)))
         return ", ".join(f"arg_{name} + {begin}" for begin in begins)
