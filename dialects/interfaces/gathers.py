@@ -23,10 +23,12 @@ from ..streams.functions import call
 from ..streams.outline import Outliner
 from ..streams.processes import Process, is_pure
 from ..streams.rewrite import exchange_access
-from .requests import LOADS, Requests
+from .requests import LOADS, STORES, Requests
 from .runs import IrregularError
 from .transfers import DEPTH, Argument, Refusal, Transfer, on_copies
 
+WANTED = "_wanted"
+"""What the name of the stream of requests ends in, where there is one of elements, too."""
 AHEAD = 16
 """Words that a FIFO between the two processes holds beside those of requests under way."""
 
@@ -78,7 +80,7 @@ class _Gather(Argument):
 
     def _find_nest(self) -> ir.Operation:
         """The loop at the top of its function that holds every load."""
-        tops = {_top(op, self._function) for op in _loads(self._function, self._array)}
+        tops = {top_of(op, self._function) for op in _loads(self._function, self._array)}
         if len(tops) > 1:
             raise IrregularError("more than one nest of loops uses it")
         [nest] = tops
@@ -88,57 +90,105 @@ class _Gather(Argument):
 
     def count(self) -> int | None:
         """How many elements are loaded at most; None where data decide that."""
-        total = 0
-        for op in _loads(self._function, self._array):
-            trips = 1
-            loop = parent_of(op)
-            while loop is not None and loop.name != "func.func":
-                if is_loop(loop):
-                    extent = spec_of(loop).trip_count() if is_affine_loop(loop) else None
-                    if extent is None:
-                        return None
-                    trips *= extent
-                loop = parent_of(loop)
-            total += trips
-        return total
+        return count_of(_loads(self._function, self._array))
 
     # --- two processes ----------------------------------------------------------------
 
     def split(self, outstanding: int) -> list[ir.Operation]:
         """Make the nest two processes; the loads of the first, which stand for requests."""
-        nest, wanted = self._nest, self._requests
-        asking = nest.clone(ir.InsertionPoint(nest)).operation
-        twin = dict(zip([nest, *walk(nest)], [asking, *walk(asking)], strict=True))
-        kept = {twin[op] for op in wanted.kept}
-        for op in reversed(list(walk(asking))):
-            if op not in kept and not _ends_block(op):
-                op.erase()
-        first = [twin[op] for op in wanted.loads]
-        for op in first:
-            op.attributes["from"] = ir.StringAttr.get(self._label())
-        wanted.drop_dead()
-        pairs = [(twin[op], op) for op in wanted.carried]
-        out = Outliner(self._module, self._function)
-        name = string_attribute(nest, "op_name") or "nest"
-        calls = [
-            out.process(Process(f"{name}_requests", [asking])),
-            out.process(Process(name, [nest])),
-        ]
-        names = [callee_of(made) for made in calls]
-        operations = [op.operation for op in entry_of(self._function).operations]
-        outside = [op for op in operations if op not in calls and _is_active(op)]
-        region = out.region(calls, outside)
-        _carry(self._module, region, names, pairs, outstanding + AHEAD)
+        label = str(signature_of(self._top).name(self._position))
+        first, _ = split_nest(
+            self._module, self._function, (self._nest, self._requests), label, outstanding
+        )
         return first
 
-    def _label(self) -> str:
-        return str(signature_of(self._top).name(self._position))
+
+def count_of(accesses: Iterable[ir.Operation]) -> int | None:
+    """How often accesses run at most; None where data decide that."""
+    total = 0
+    for op in accesses:
+        trips = 1
+        loop = parent_of(op)
+        while loop is not None and loop.name != "func.func":
+            if is_loop(loop):
+                extent = spec_of(loop).trip_count() if is_affine_loop(loop) else None
+                if extent is None:
+                    return None
+                trips *= extent
+            loop = parent_of(loop)
+        total += trips
+    return total
+
+
+def split_nest(
+    module: ir.Module,
+    function: ir.Operation,
+    work: tuple[ir.Operation, Requests],
+    label: str,
+    outstanding: int,
+) -> tuple[list[ir.Operation], list[ir.Operation]]:
+    """Make a nest two processes: the first has what decides which elements of an array are used.
+
+    Args:
+        work: the nest, and what that is.
+        label: the name of the array.
+        outstanding: how many requests may be under way.
+
+    Returns:
+        The loads of the first process that stand for accesses of the second, and those among them that
+        stand for stores.
+    """
+    nest, wanted = work
+    asking = nest.clone(ir.InsertionPoint(nest)).operation
+    twin = dict(zip([nest, *walk(nest)], [asking, *walk(asking)], strict=True))
+    first, stored = [], []
+    for op in wanted.accesses:
+        made = twin[op]
+        if op.name in STORES:
+            made = _as_load(made)
+            stored.append(made)
+        made.attributes["from"] = ir.StringAttr.get(label)
+        first.append(made)
+    kept = {twin[op] for op in wanted.kept if op not in wanted.accesses} | set(first)
+    for op in reversed(list(walk(asking))):
+        if op not in kept and not _ends_block(op):
+            op.erase()
+    wanted.drop_dead()
+    pairs = [(twin[op], op) for op in wanted.carried]
+    out = Outliner(module, function)
+    name = string_attribute(nest, "op_name") or "nest"
+    calls = [
+        out.process(Process(f"{name}_requests", [asking])),
+        out.process(Process(name, [nest])),
+    ]
+    names = [callee_of(made) for made in calls]
+    operations = [op.operation for op in entry_of(function).operations]
+    outside = [op for op in operations if op not in calls and _is_active(op)]
+    region = out.region(calls, outside)
+    _carry(module, region, names, pairs, outstanding + AHEAD)
+    return first, stored
+
+
+def _as_load(store: ir.Operation) -> ir.Operation:
+    """A load of the element that a store writes, in the place of that."""
+    value, array, *subscripts = list(store.operands)
+    attributes = {"map": store.attributes["map"]} if "map" in store.attributes else {}
+    made = ir.Operation.create(
+        store.name.replace("store", "load"),
+        results=[value.type],
+        operands=[array, *subscripts],
+        attributes=attributes,
+        loc=store.location,
+        ip=ir.InsertionPoint(store),
+    )
+    store.erase()
+    return made
 
 
 class _Requested(Argument):
     """The argument of a nest that was split: the first process asks, and the second one gets."""
 
-    _second = "_wanted"
+    _tails: Mapping[int, str] = {1: WANTED}
 
     def __init__(
         self, module: ir.Module, top: str, position: int, asking: list[ir.Operation]
@@ -151,41 +201,46 @@ class _Requested(Argument):
         """Make the streams; what they are called."""
         name = signature_of(self._top).name(self._position)
         shape = tuple(self._kind.shape)
-        wanted = name + self._second
+        wanted = name + WANTED
         made = Transfer(name, self._declared, shape, None, None, name, "", wanted)
         self.rewrite(made)
         return made
 
-    def _gives(self, op: ir.Operation) -> bool:
-        return op in self._asking
+    def _ways_of(self, op: ir.Operation) -> set[int]:
+        return {1 if op in self._asking else 0}
 
-    def _stream_type(self, transfer: Transfer, way: bool) -> str:
+    def _stream_type(self, transfer: Transfer, way: int) -> str:
         return f"stream<{f'ui{self._bits}' if way else transfer.dtype}, {DEPTH}>"
 
     def _exchange_all(
-        self, accesses: Sequence[ir.Operation], handles: Mapping[bool, ir.Value]
+        self, accesses: Sequence[ir.Operation], handles: Mapping[int, ir.Value]
     ) -> None:
         for op in accesses:
-            if self._gives(op):
-                operands = [handles[True], self._number(op)]
-                before = ir.InsertionPoint(op)
-                ir.Operation.create("allo.put", operands=operands, loc=op.location, ip=before)
+            if op in self._asking:
+                put(op, handles[1], number_of(op, self._kind, self._bits))
             else:
-                exchange_access(op, handles[False])
+                exchange_access(op, handles[0])
             op.erase()
 
-    def _number(self, op: ir.Operation) -> ir.Value:
-        """The place of an element among all of its array, row-major."""
-        maker = Maker(op)
-        total: ir.Value | None = None
-        for subscript, extent in zip(_subscripts(op, maker), self._kind.shape, strict=True):
-            if total is not None:
-                scaled = maker.op("arith.muli", maker.index, [total, maker.constant(extent)])
-                total = maker.op("arith.addi", maker.index, [scaled, subscript])
-            else:
-                total = subscript
-        word = ir.IntegerType.get_signless(self._bits)
-        return maker.op("arith.index_cast", word, [maker.constant(0) if total is None else total])
+
+def put(near: ir.Operation, stream: ir.Value, value: ir.Value) -> None:
+    """Put a value into a stream, in front of an operation."""
+    before = ir.InsertionPoint(near)
+    ir.Operation.create("allo.put", operands=[stream, value], loc=near.location, ip=before)
+
+
+def number_of(op: ir.Operation, kind: ir.MemRefType, bits: int) -> ir.Value:
+    """The place of the element of an access among all of its array, row-major, as a word of ``bits``."""
+    maker = Maker(op)
+    total: ir.Value | None = None
+    for subscript, extent in zip(_subscripts(op, maker), kind.shape, strict=True):
+        if total is not None:
+            scaled = maker.op("arith.muli", maker.index, [total, maker.constant(extent)])
+            total = maker.op("arith.addi", maker.index, [scaled, subscript])
+        else:
+            total = subscript
+    word = ir.IntegerType.get_signless(bits)
+    return maker.op("arith.index_cast", word, [maker.constant(0) if total is None else total])
 
 
 def _carry(
@@ -254,9 +309,9 @@ def _declared(function: ir.Operation, source: ir.Operation) -> str:
 
 
 def _subscripts(op: ir.Operation, maker: Maker) -> list[ir.Value]:
-    """The subscripts of a load, as values in front of it."""
-    if op.name == "memref.load":
-        return list(op.operands)[1:]
+    """The subscripts of an access, as values in front of it."""
+    if op.name.startswith("memref."):
+        return list(op.operands)[2 if op.name.endswith("store") else 1 :]
     bound = bound_map(op)
     return [maker.applied(bound, position) for position in range(len(bound.results))]
 
@@ -265,7 +320,7 @@ def _loads(function: ir.Operation, value: ir.Value) -> list[ir.Operation]:
     return [op for op in walk(function) if op.name in LOADS and op.operands[0] == value]
 
 
-def _top(op: ir.Operation, function: ir.Operation) -> ir.Operation:
+def top_of(op: ir.Operation, function: ir.Operation) -> ir.Operation:
     """The operation directly in a function that holds another one."""
     while op.parent.operation != function:
         op = op.parent.operation
@@ -280,4 +335,4 @@ def _is_active(op: ir.Operation) -> bool:
     return not is_pure(op) and op.name not in ("memref.alloc", MAKE)
 
 
-__all__ = ["find_gathers", "make_gather"]
+__all__ = ["count_of", "find_gathers", "make_gather", "number_of", "put", "split_nest", "top_of"]

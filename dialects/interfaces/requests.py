@@ -1,4 +1,4 @@
-"""What of a nest decides which elements of an array it loads: the part that can run ahead of the rest."""
+"""What of a nest decides which elements of an array it uses: the part that can run ahead of the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..streams.processes import is_pure
 from .runs import IrregularError
 
 LOADS = ("affine.load", "memref.load")
-_STORES = ("affine.store", "memref.store")
+STORES = ("affine.store", "memref.store")
 _GET = "allo.get"
 _BLOCKS = ("affine.for", "affine.if", "scf.for", "scf.if")
 
@@ -19,8 +19,8 @@ class Requests:
     """The slice of a nest that computes the subscripts of an array.
 
     Attributes:
-        loads: the loads of the array, in order.
-        kept: the operations of the slice, these loads among them.
+        accesses: the loads and stores of the array, in order.
+        kept: the operations of the slice, these accesses among them.
         carried: operations of the slice that load other arrays, or get words of streams: they run once, and
             the rest of the nest is handed what they give.
 
@@ -33,10 +33,10 @@ class Requests:
         self._look()
         self._merge_loads()
         self._look()
-        self.loads = [op for op in self._order if op.name in LOADS and op.operands[0] == array]
+        self.accesses = [op for op in self._order if uses_element(op, array)]
         self.kept: set[ir.Operation] = set()
         self._carried: set[ir.Operation] = set()
-        waiting = list(self.loads)
+        waiting = list(self.accesses)
         while waiting:
             op = waiting.pop()
             if op not in self.kept:
@@ -50,9 +50,9 @@ class Requests:
         self._inside = set(self._order)
 
     def drop_dead(self) -> None:
-        """Erase what the rest of the nest no longer computes anything for, loads of the array left out."""
+        """Erase what the rest of the nest no longer computes anything for, accesses to the array left out."""
         while True:
-            _drop_dead(self._nest, {*self.loads, *self.carried})
+            _drop_dead(self._nest, {*self.accesses, *self.carried})
             unused = [op for op in self.carried if not list(op.results[0].uses)]
             if not unused:
                 return
@@ -88,35 +88,37 @@ class Requests:
             if isinstance(value, ir.BlockArgument) or value.owner.operation not in self._inside:
                 continue
             source = value.owner.operation
-            if source in self.loads:
-                raise IrregularError("an element of it decides which one is loaded next")
+            if source in self.accesses:
+                raise IrregularError("an element of it decides which one is used next")
             yield source
-        if op.name in LOADS and op not in self.loads:
+        if op.name in LOADS and op not in self.accesses:
             yield from self._memory(op)
         elif op.name == _GET:
             self._carried.add(op)
             yield from self._users(op.operands[0])
-        elif not op.regions and op not in self.loads and not self._is_plain(op):
+        elif not op.regions and op not in self.accesses and not self._is_plain(op):
             raise IrregularError(f"{_spoken(op)} decides which element is loaded")
 
     def _operands(self, op: ir.Operation) -> list[ir.Value]:
         """What is computed for an operation; not the array that it loads, or stores to."""
         operands = list(op.operands)
+        if op.name in STORES and op in self.accesses:
+            return operands[2:]
         if op.name in LOADS or op.name == _GET:
             return operands[1:]
-        return [operands[0], *operands[2:]] if op.name in _STORES else operands
+        return [operands[0], *operands[2:]] if op.name in STORES else operands
 
     def _memory(self, op: ir.Operation) -> Iterator[ir.Operation]:
         """What decides the element that a load of another array gives."""
         value = op.operands[0]
         users = self._users(value)
         if self._is_local(value):
-            if any(user.name not in (*LOADS, *_STORES) for user in users):
+            if any(user.name not in (*LOADS, *STORES) for user in users):
                 raise IrregularError(
                     f"{_name(op)} decides which element is loaded, and is used as a whole"
                 )
             yield value.owner.operation
-            yield from (user for user in users if user.name in _STORES)
+            yield from (user for user in users if user.name in STORES)
             return
         if any(user.name not in LOADS for user in users):
             raise IrregularError(
@@ -135,7 +137,14 @@ class Requests:
         return not isinstance(value, ir.BlockArgument) and value.owner.operation in self._inside
 
     def _is_plain(self, op: ir.Operation) -> bool:
-        return is_pure(op) or op.name in ("memref.alloc", *_STORES)
+        return is_pure(op) or op.name in ("memref.alloc", *STORES)
+
+
+def uses_element(op: ir.Operation, array: ir.Value) -> bool:
+    """Whether an operation loads or stores an element of an array."""
+    if op.name in LOADS:
+        return bool(op.operands[0] == array)
+    return op.name in STORES and bool(op.operands[1] == array)
 
 
 def _blocks_around(op: ir.Operation) -> list[ir.Block]:
@@ -164,11 +173,11 @@ def _is_dead(op: ir.Operation) -> bool:
         return not used and op.name in _BLOCKS and all(len(b.operations) <= 1 for b in blocks)
     if op.name == "memref.alloc":
         return not used
-    if op.name in _STORES:
+    if op.name in STORES:
         value = op.operands[1]
         owner = None if isinstance(value, ir.BlockArgument) else value.owner.operation
         local = owner is not None and owner.name == "memref.alloc" and owner.block == op.block
-        return local and all(use.owner.operation.name in _STORES for use in value.uses)
+        return local and all(use.owner.operation.name in STORES for use in value.uses)
     return not used and bool(op.results) and (is_pure(op) or op.name in LOADS)
 
 

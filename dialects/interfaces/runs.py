@@ -73,6 +73,10 @@ MOST_TURNS = 1 << 62
 """More than a loop has."""
 
 
+DATA_DECIDE = "data decide which element is used"
+"""Why an array that could be used by requests has no runs."""
+
+
 class IrregularError(Exception):
     """An array's accesses are no such walk; the text is a clause that says why."""
 
@@ -189,7 +193,7 @@ def walks_of(trace: Trace, shape: Sequence[int]) -> Walks:
         if access.whole:
             raise IrregularError("it is used as a whole")
         if not access.is_known:
-            raise IrregularError("data decide which element is used")
+            raise IrregularError(DATA_DECIDE)
     reader = _Reader(shape, trace.slots)
     parts = reader.chain(list(trace.tree))
     found = {part.writes: _runs(part) for part in parts}

@@ -45,8 +45,8 @@ class Transfer:
     Attributes:
         loads, stores: the runs that pass; None where the array is not loaded, or not stored.
         load_stream, store_stream: names of the streams, "" for none.
-        request_stream: the name of one by which the function says which elements it loads, "" where that
-            is known beforehand.
+        request_stream: the name of one by which the function says which elements it loads and stores, ""
+            where that is known beforehand.
     """
 
     name: str
@@ -61,7 +61,12 @@ class Transfer:
     @property
     def is_loaded(self) -> bool:
         """Whether elements pass from memory to the function."""
-        return self.loads is not None or bool(self.request_stream)
+        return self.loads is not None or bool(self.request_stream and self.load_stream)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether elements pass from the function to memory."""
+        return self.stores is not None or bool(self.request_stream and self.store_stream)
 
     @property
     def streams(self) -> set[str]:
@@ -109,7 +114,8 @@ def make_transfers(module: ir.Module, top: str, positions: Iterable[int]) -> Non
 class Argument:
     """One array argument of the top function, and what it is called in the functions that get it."""
 
-    _second = _SECOND
+    _tails: Mapping[int, str] = {1: _SECOND}
+    """What the name of a stream ends in that is not the first one, by its way."""
 
     def __init__(self, module: ir.Module, top: str, position: int) -> None:
         self._functions = functions_of(module.operation)
@@ -196,7 +202,7 @@ class Argument:
         for function, value in self._holders:
             if "region" not in function.attributes:
                 continue
-            for way in (False, True):
+            for way in range(3):
                 users = [
                     op
                     for op in _users(function, value)
@@ -205,28 +211,28 @@ class Argument:
                 if len(users) > 1:
                     raise IrregularError("several processes that run at once use it")
 
-    def _ways(self) -> dict[str, set[bool]]:
-        """By function whether it loads (False) and stores (True), itself or by what it calls."""
-        found: dict[str, set[bool]] = {}
+    def _ways(self) -> dict[str, set[int]]:
+        """By function whether it loads (0) and stores (1), itself or by what it calls."""
+        found: dict[str, set[int]] = {}
         for function, value in reversed(self._holders):
-            mine: set[bool] = set()
+            mine: set[int] = set()
             for op in _users(function, value):
-                mine |= found[callee_of(op)] if op.name == "func.call" else {self._gives(op)}
+                mine |= found[callee_of(op)] if op.name == "func.call" else self._ways_of(op)
             if not mine:
                 raise IrregularError("a function gets it and does not use it")
             found[_name(function)] = mine
         return found
 
-    def _gives(self, op: ir.Operation) -> bool:
-        """Whether an access gives a stream words, and takes none."""
-        return op.name in _STORES
+    def _ways_of(self, op: ir.Operation) -> set[int]:
+        """The ways of an access."""
+        return {1 if op.name in _STORES else 0}
 
     # --- rewriting ------------------------------------------------------------------
 
     def rewrite(self, transfer: Transfer) -> None:
         """Make the array streams."""
         ways = self._ways()
-        handles: dict[str, dict[bool, ir.Value]] = {}
+        handles: dict[str, dict[int, ir.Value]] = {}
         names = [_name(function) for function, _ in self._holders]
         users = [_users(f, v) for f, v in self._holders]
         places = {
@@ -244,8 +250,8 @@ class Argument:
                 _pass(op, places[callee], given)
 
     def _declare(
-        self, function: ir.Operation, value: ir.Value, ways: set[bool], transfer: Transfer
-    ) -> dict[bool, ir.Value]:
+        self, function: ir.Operation, value: ir.Value, ways: set[int], transfer: Transfer
+    ) -> dict[int, ir.Value]:
         """Give a function its streams in place of the array: one more argument where it has both."""
         signature = signature_of(function)
         names, declared = list(signature.names), list(signature.declared)
@@ -256,21 +262,21 @@ class Argument:
         declared[position] = self._stream_type(transfer, first)
         for way in others:
             handles[way] = entry_of(function).add_argument(ir.IndexType.get(), function.location)
-            names.append(names[position] + self._second)
+            names.append(names[position] + self._tails[way])
             declared.append(self._stream_type(transfer, way))
         sign(function, names, declared)
         return handles
 
-    def _stream_type(self, transfer: Transfer, way: bool) -> str:
+    def _stream_type(self, transfer: Transfer, way: int) -> str:
         runs = transfer.stores if way else transfer.loads
         block = f"{runs.word}x" if runs is not None and runs.word > 1 else ""
         return f"stream<{block}{self._declared}, {DEPTH}>"
 
     def _exchange_all(
-        self, accesses: Sequence[ir.Operation], handles: Mapping[bool, ir.Value]
+        self, accesses: Sequence[ir.Operation], handles: Mapping[int, ir.Value]
     ) -> None:
         for group in _groups(accesses):
-            self._exchange(group, handles[self._gives(group[0])])
+            self._exchange(group, handles[1 if group[0].name in _STORES else 0])
 
     def _exchange(self, group: Sequence[ir.Operation], handle: ir.Value) -> None:
         """A get in front of loads, or a put behind stores, of the neighbours of one block."""

@@ -216,7 +216,7 @@ def both(at: int32[N], x: int32[M], y: int32[N]):
 @pytest.mark.parametrize(
     ("kernel", "why"),
     [
-        (chased, "an element of it decides which one is loaded next"),
+        (chased, "an element of it decides which one is used next"),
         (changed, "at decides which element is loaded, and changes meanwhile"),
         (both, "more than one nest of loops uses it"),
     ],

@@ -270,7 +270,7 @@ def _master(
         many,
         reads=any(b.loaded for b in mine),
         writes=any(b.stored for b in mine),
-        ids=bits_unsigned(many - 1) if asks else 0,
+        ids=bits_unsigned(many - 1) if asks and any(b.loaded for b in mine) else 0,
     )
 
 

@@ -25,7 +25,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "wire": (None, (_POINTER, _TEXT, _POINTER, ctypes.c_uint32)),
     "memory": (
         None,
-        (_POINTER, _TEXT, ctypes.c_uint32, ctypes.c_uint32, _NUMBER, _NUMBER, _NUMBER),
+        (_POINTER, _TEXT, ctypes.c_uint32, ctypes.c_uint32, _NUMBER, _NUMBER, _NUMBER, _NUMBER),
     ),
     "pace": (None, (_POINTER, _TEXT, _WORD, _WORD, _WORD, _WORD)),
     "break": (None, (_POINTER, _TEXT, _NUMBER)),

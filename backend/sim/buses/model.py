@@ -136,7 +136,8 @@ class BusModel(DrivenModel):
         else:
             self._buses("host", LITE)
         for m in board.masters:
-            self._buses("memory", m.prefix, m.width, m.outstanding, m.reads, m.writes, m.ids > 0)
+            kinds = m.reads, m.writes, m.ids > 0, m.burst == 1
+            self._buses("memory", m.prefix, m.width, m.outstanding, *kinds)
             self._buses("pace", m.prefix, *self._pace(m))
         for end in board.streams:
             model = self._outside.streams.get(end.name)

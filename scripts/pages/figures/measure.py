@@ -35,6 +35,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark(("boards",), "board_models", slow=True),
     Benchmark(("external",), "rtl_gather"),
+    Benchmark(("external",), "rtl_scatter"),
     Benchmark(("external",), "rtl_external", slow=True),
     Benchmark(("gemm",), "rtl_gemm"),
     Benchmark(("exact",), "exact_schedules", slow=True),

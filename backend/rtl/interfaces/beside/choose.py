@@ -11,7 +11,8 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.partition import unpartitioned
 from allo.dialects.diagnostics import InterfaceError
 from allo.dialects.interfaces.gathers import find_gathers, make_gather
-from allo.dialects.interfaces.runs import Runs
+from allo.dialects.interfaces.runs import DATA_DECIDE, Runs
+from allo.dialects.interfaces.scatters import find_scatters, make_scatter
 from allo.dialects.interfaces.transfers import Refusal, Transfer, find_transfers
 from allo.dialects.types import Stream, parse_type
 
@@ -24,7 +25,7 @@ LINE = 512
 MOST_MORE = 2
 """How many times the lines of a copy a walk may touch."""
 FEWER = 4
-"""An array is loaded by requests where it has so many times the elements that are loaded."""
+"""An array is used by requests where it has so many times the elements that are loaded and stored."""
 REQUESTS = 64
 """Requests that may be under way where nothing is asked."""
 
@@ -100,7 +101,7 @@ class TransferChooser:
             bundles = bundles_of(fields.get("bundle"))
             alone = len(bundles) < 2 and all(self._users[each] == 1 for each in bundles)
             stored = self._known.signature.arguments[position].written
-            if not isinstance(walk, Refusal) or not alone or stored:
+            if not isinstance(walk, Refusal) or not alone or (stored and walk.why != DATA_DECIDE):
                 continue
             kind = self._known.signature.arguments[position].dtype
             if int(fields.get("width") or LINE) < kind.bits:
@@ -108,24 +109,26 @@ class TransferChooser:
                     "an element is wider than its bus, and data decide which one is used"
                 )
                 continue
-            loads = find_gathers(module, top, [position])[position]
-            if isinstance(loads, Refusal):
-                refused[position] = loads.why
+            find, make = (find_scatters, make_scatter) if stored else (find_gathers, make_gather)
+            uses = find(module, top, [position])[position]
+            if isinstance(uses, Refusal):
+                refused[position] = uses.why
                 continue
-            if fields.get("copy") is not False and not self._is_cheaper(position, loads):
+            if fields.get("copy") is not False and not self._is_cheaper(position, uses):
                 continue
             most = int(fields.get("outstanding") or REQUESTS)
-            chosen[position] = make_gather(module, top, position, most)
-            notes.append(
-                f"{chosen[position].name} is read by requests, up to {most} under way: {walk.why}."
+            made = chosen[position] = make(module, top, position, most)
+            ways = (
+                "read and written" if made.is_loaded and stored else "written" if stored else "read"
             )
+            notes.append(f"{made.name} is {ways} by requests, up to {most} under way: {walk.why}.")
         return chosen, refused
 
-    def _is_cheaper(self, position: int, loads: int | None) -> bool:
+    def _is_cheaper(self, position: int, uses: int | None) -> bool:
         """Whether so many requests are cheaper than a copy of an array."""
         parameter = self._known.signature.arguments[position]
         count = prod(extent or 0 for extent in parameter.shape or ())
-        if loads is not None and loads * FEWER <= count:
+        if uses is not None and uses * FEWER <= count:
             return True
         return self._ram is not None and count * parameter.dtype.bits > 8 * self._ram
 
@@ -165,7 +168,11 @@ def join_transfers(
     arrays = {array.name: array for array in design.arrays}
     for position, transfer in transfers.items():
         direction = (
-            "both" if transfer.is_loaded and transfer.stores else "out" if transfer.stores else "in"
+            "both"
+            if transfer.is_loaded and transfer.is_stored
+            else "out"
+            if transfer.is_stored
+            else "in"
         )
         name = design.arguments[position]
         arrays[name] = ArrayInterface(

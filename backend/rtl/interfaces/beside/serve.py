@@ -10,11 +10,13 @@ from allo.dialects.interfaces.runs import Runs
 from ...emit.builder import ModuleBuilder, identifier
 from ...graph.linear import bits_unsigned
 from ..board import Buffered
+from ..buses.clients import WRITE
 from ..buses.gang import Gang, Orders
 from ..masters import ADDRESS
-from ..parts import concat, put_instance, up_down
+from ..parts import concat, flag, put_instance, up_down
 from .gather import Wanted, gather_module
 from .gearbox import packer_module, unpacker_module
+from .scatter import Stored, scatter_module
 from .units import Units
 from .walker import walker_module
 
@@ -71,7 +73,8 @@ class Server:
         if transfer is None:
             return self._served
         if transfer.request_stream:
-            self._answer(identifier(transfer.request_stream), identifier(transfer.load_stream))
+            streams = transfer.request_stream, transfer.load_stream, transfer.store_stream
+            self._answer(*(identifier(stream) if stream else "" for stream in streams))
             return self._served
         if transfer.loads is not None and transfer.stores is not None:
             self._lead = self._text.named(f"{self._label}_lead")
@@ -107,27 +110,96 @@ class Server:
         self._served.core |= {f"{stream}_data": data, f"{stream}_valid": valid}
         return text.all_of(valid, take)
 
-    def _answer(self, asks: str, stream: str) -> None:
-        """Elements that the core asks for, one by one."""
+    def _answer(self, asks: str, loaded: str, stored: str) -> None:
+        """Elements that the core asks for and gives, one by one, by the names of its streams."""
         text, array = self._text, self._array
         wanted = Wanted(bits_unsigned(array.count - 1), array.cell, array.width)
+        # A core that does not run asks for nothing.
+        asked = text.all_of(self._core[f"{asks}_valid"], self._runs)
+        number, room = self._core[f"{asks}_data"], ""
+        if loaded and stored:
+            room = self._update(wanted, number, asked, (loaded, stored))
+        elif stored:
+            room = self._scatter(wanted, number, asked, stored)["room"]
+        else:
+            room = self._gather(wanted, number, asked, loaded)
+        self._served.core[f"{asks}_ready"] = room
+
+    def _update(self, wanted: Wanted, word: str, asked: str, streams: tuple[str, str]) -> str:
+        """Both engines, which take a request of both kinds together; whether a request is taken.
+
+        A request is kept for a cycle, in which its number is compared with those of writes.
+        """
+        text, label, bits = self._text, self._label, wanted.bits + 2
+        names = "held", "moves", "taken", "write_room", "read_room", "waits"
+        held, moves, taken, kept, free, waits = (text.named(f"{label}_{n}") for n in names)
+        last = text.register(text.named(f"{label}_request"), word, bits, enable=moves)
+        flag(text, held, moves, taken)
+        room = text.any_of(text.invert(held), taken)
+        text.alias(moves, text.all_of(asked, room), 1)
+        writes, reads = (text.slice(last, n, 1, bits) for n in range(2))
+        number, following = (text.slice(w, 2, wanted.bits, bits) for w in (last, word))
+        passes = text.all_of(
+            held,
+            text.any_of(text.invert(writes), kept),
+            text.any_of(text.invert(reads), text.all_of(free, text.invert(waits))),
+        )
+        text.alias(taken, passes, 1)
+        ahead = {"following": following, "moves": moves}
+        found = self._scatter(wanted, number, text.all_of(taken, writes), streams[1], ahead)
+        text.alias(kept, found["room"], 1)
+        text.alias(waits, found["waits"], 1)
+        reading = self._gather(wanted, number, text.all_of(taken, reads), streams[0])
+        text.alias(free, reading, 1)
+        self._served.stored = text.all_of(found["idle"], text.invert(held))
+        return room
+
+    def _gather(self, wanted: Wanted, number: str, asked: str, stream: str) -> str:
+        """The engine that reads single elements; whether it takes a request."""
+        text = self._text
         inputs = {
             "base": self._addresses[0],
-            "number": self._core[f"{asks}_data"],
-            # A core that does not run asks for nothing.
-            "asked": text.all_of(self._core[f"{asks}_valid"], self._runs),
+            "number": number,
+            "asked": asked,
             "ready": text.all_of(self._core[f"{stream}_ready"], self._runs),
             **self._gang.alone(),
         }
         module = self._made.take(gather_module(self._master, wanted, self._made))
         found = put_instance(text, f"{self._label}_gather", module, inputs)
         self._served.core |= {
-            f"{asks}_ready": found["room"],
             f"{stream}_data": found["data"],
             f"{stream}_valid": found["valid"],
         }
         self._gang.keep_alone(found)
         self._served.bad.append(found["bad"])
+        return found["room"]
+
+    def _scatter(
+        self,
+        wanted: Wanted,
+        number: str,
+        asked: str,
+        stream: str,
+        ahead: Mapping[str, str] | None = None,
+    ) -> dict[str, str]:
+        """The engine that writes single elements: its outputs; ``ahead`` is of the request that comes."""
+        inputs = {
+            "base": self._addresses[0],
+            "number": number,
+            "asked": asked,
+            "data": self._core[f"{stream}_data"],
+            "valid": self._core[f"{stream}_valid"],
+            **self._gang.alone(WRITE),
+            **(ahead or {}),
+        }
+        kind = Stored(wanted, signed=self._array.signed, compared=ahead is not None)
+        module = self._made.take(scatter_module(self._master, kind, self._made))
+        found = put_instance(self._text, f"{self._label}_scatter", module, inputs)
+        self._served.core[f"{stream}_ready"] = found["ready"]
+        self._gang.keep_alone(found, WRITE)
+        self._served.bad.append(found["bad"])
+        self._served.stored = found["idle"]
+        return found
 
     def _store(self, runs: Runs, stream: str) -> str:
         """Core to memory; whether a word is given."""

@@ -41,13 +41,13 @@ class Gang:
         first = self.clients.master(self.bundles[0])
         return replace(first, width=first.width * len(self.bundles))
 
-    def alone(self) -> dict[str, str]:
-        """What the one master gives to an engine that reads with ids of its own."""
-        return self.clients.inputs(self.bundles[0], READ, self.engine)
+    def alone(self, way: str = READ) -> dict[str, str]:
+        """What the one master gives to an engine that reads or writes single elements."""
+        return self.clients.inputs(self.bundles[0], way, self.engine)
 
-    def keep_alone(self, found: Mapping[str, str]) -> None:
+    def keep_alone(self, found: Mapping[str, str], way: str = READ) -> None:
         """What that engine tells the master."""
-        self.clients.keep(self.bundles[0], READ, self.engine, found)
+        self.clients.keep(self.bundles[0], way, self.engine, found)
 
     def read(self, label: str, orders: Orders, ready: str, lines: int = 2) -> dict[str, str]:
         """``data`` and ``valid`` of the words side by side, ``free``, and ``bad``."""

@@ -50,8 +50,9 @@ void allo_bus_wire(void* sim, const char* name, void* at, uint32_t width) {
     of(sim).wires[name] = {static_cast<uint8_t*>(at), width};
 }
 
-void allo_bus_memory(void* sim, const char* name, uint32_t width, uint32_t outstanding, int reads, int writes, int ids) {
-    add<Memory>(sim, name, name, width, outstanding, reads != 0, writes != 0, ids != 0);
+void allo_bus_memory(void* sim, const char* name, uint32_t width, uint32_t outstanding, int reads, int writes, int ids,
+                     int singles) {
+    add<Memory>(sim, name, name, width, outstanding, reads != 0, writes != 0, ids != 0, singles != 0);
 }
 
 void allo_bus_pace(void* sim, const char* name, uint64_t latency, uint64_t ticks, uint64_t stall, uint64_t longest) {

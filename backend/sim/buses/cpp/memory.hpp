@@ -11,8 +11,10 @@ namespace allo {
 
 class Memory : public Agent {
 public:
-    Memory(const std::string& prefix, uint32_t width, uint32_t outstanding, bool reads, bool writes, bool ids)
-        : Agent(prefix), bytes_(width / 8), outstanding_(outstanding), reads_(reads), writes_(writes), ids_(ids) {}
+    Memory(const std::string& prefix, uint32_t width, uint32_t outstanding, bool reads, bool writes, bool ids,
+           bool singles)
+        : Agent(prefix), bytes_(width / 8), outstanding_(outstanding), reads_(reads), writes_(writes), ids_(ids),
+          singles_(singles) {}
 
     struct Pace {
         uint64_t latency, ticks, stall, longest;  // cycles; 1/256 of a cycle for a word; chance times 2^32; cycles
@@ -130,7 +132,7 @@ private:
     void fetch(Sim& sim, Burst& burst) {
         if (!burst.at) return;
         if (ids_ && burst.beats == 1) {
-            burst.lines.push_back(burst.at->dram.single(burst.address, bytes_, sim.cycle + 1));
+            burst.lines.push_back(burst.at->dram.single(burst.address, bytes_, sim.cycle + 1, false));
             return;
         }
         uint64_t line = burst.at->dram.line, end = burst.address + burst.beats * bytes_;
@@ -247,7 +249,9 @@ private:
         burst.address += bytes_;
         if (word.last != (burst.beats == 1)) sim.fail(name, "has WLAST on another word than a burst's last");
         --burst.beats;
-        if (burst.at && (burst.beats == 0 || burst.address % burst.at->dram.line == 0))
+        if (burst.at && singles_)
+            burst.lines.push_back(burst.at->dram.single(burst.address - bytes_, bytes_, sim.cycle + 1, true));
+        else if (burst.at && (burst.beats == 0 || burst.address % burst.at->dram.line == 0))
             burst.lines.push_back(burst.at->dram.submit(burst.address - 1, sim.cycle + 1, true));
         if (burst.beats == 0) {
             answers_.push_back({sim.cycle + 1 + delay(), burst.at, std::move(burst.lines)});
@@ -270,7 +274,7 @@ private:
 
     const uint64_t bytes_, outstanding_;
     uint64_t free_ = 0;
-    const bool reads_, writes_, ids_;
+    const bool reads_, writes_, ids_, singles_;  // singles: bursts are single words
     bool begun_ = false;  // the first burst that is read has been chosen
     std::deque<Burst> read_queue_, write_queue_;
     std::deque<Word> words_;

@@ -83,11 +83,11 @@ struct Dram {
     uint64_t line = 64, grain = 64;  // bytes: of a line, and of what the memory moves at once
 
     // The bursts of the memory that a single word touches.
-    Line single(uint64_t address, uint64_t bytes, uint64_t cycle) const {
+    Line single(uint64_t address, uint64_t bytes, uint64_t cycle, bool write) const {
         uint64_t number = address / line, ways = channels.size(), first = address % line / grain * grain;
         uint64_t size = (address % line + bytes + grain - 1) / grain * grain - first;
         void* at = channels[number % ways];
-        return {at, ask(at, number / ways * line + first, size, cycle * 256, false), (number + 1) * line};
+        return {at, ask(at, number / ways * line + first, size, cycle * 256, write), (number + 1) * line};
     }
     Line submit(uint64_t address, uint64_t cycle, bool write) const {
         uint64_t number = address / line, ways = channels.size();

@@ -1,0 +1,117 @@
+"""Random stores of 4 bytes to HBM, and a histogram there, beside the limits of the memory model.
+
+scripts/bench rtl_scatter
+
+`B[at[i]] = v[i]` and `B[at[i]] += v[i]` for 16,384 random elements of an array of 64 MB, each array on a
+channel of HBM2 of its own behind an AXI4 master, with banks, rows and refresh (`timing="dram"`). The design
+asks for single elements, with 64 requests under way, and with one for comparison. The limit is what the model
+of one channel answers by itself to the same addresses, with as many under way: writes, or for the histogram a
+read and a write of each. Cycles are of the whole run, at the clock that the report estimates; every element
+is compared with NumPy's.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+import allo
+from allo.backend.sim import external_memory
+from allo.backend.sim.dram.channel import DramChannel
+from allo.backend.sim.dram.devices import HBM2
+from allo.ir.types import int32
+from benchmarks.harness import Row, finish
+
+ELEMENTS, COUNT, CLOCK = 1 << 24, 16_384, 300
+LEAST = 0.6
+"""Share of the limit that a design must reach."""
+ARRAYS = ("at", "v", "B")
+
+
+def limit(places: np.ndarray, outstanding: int, *, updates: bool) -> float:
+    """Million elements a second that the model of a channel takes by itself."""
+    burst = HBM2.burst_bytes
+    addresses = places.astype(np.int64) * 4 // burst * burst
+    writes = np.ones(len(places), np.uint8)
+    if updates:
+        addresses = np.repeat(addresses, 2)
+        writes = np.tile([0, 1], len(places)).astype(np.uint8)
+        outstanding *= 2
+    ends = DramChannel(HBM2).replay(addresses, writes=writes, outstanding=outstanding)
+    return float(len(places) / (ends.max() / HBM2.mhz))
+
+
+def design(outstanding: int, *, updates: bool) -> Any:
+    """The hardware, without memory behind it."""
+    M, N = ELEMENTS, COUNT
+
+    def scatter(at: int32[N], v: int32[N], B: int32[M]):
+        for i in range(N):
+            B[at[i]] = v[i]
+
+    def histogram(at: int32[N], v: int32[N], B: int32[M]):
+        for i in range(N):
+            B[at[i]] += v[i]
+
+    s = allo.customize(histogram if updates else scatter)
+    s.pipeline("i")
+    asked = {"kind": "m_axi", "outstanding": outstanding}
+    configs = {"interface": {"at": "m_axi", "v": "m_axi", "B": asked}}
+    return s.build(target="verilog", simulator="jit", clock_mhz=CLOCK, configs=configs)
+
+
+def expected(places: np.ndarray, v: np.ndarray, B: np.ndarray, *, updates: bool) -> np.ndarray:
+    """What NumPy leaves in B."""
+    B = B.copy()
+    if updates:
+        np.add.at(B, places, v)
+    else:
+        B[places] = v
+    return B
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a limit is missed or an element is wrong."""
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, ELEMENTS, COUNT).astype(np.int32)
+    v = rng.integers(-1000, 1000, COUNT).astype(np.int32)
+    first = rng.integers(-(2**30), 2**30, ELEMENTS).astype(np.int32)
+    rows = []
+    for updates in (False, True):
+        name = "histogram" if updates else "scatter"
+        for outstanding in (64, 1):
+            hardware = design(outstanding, updates=updates)
+            mhz = hardware.report.fmax_mhz
+            channels = external_memory("hbm2", clock_mhz=mhz, timing="dram")
+            ran = hardware.variant(memory=dict(zip(ARRAYS, channels, strict=False)))
+            B = first.copy()
+            ran(places, v, B)
+            if not np.array_equal(B, expected(places, v, first, updates=updates)):
+                raise SystemExit("rtl_scatter: elements differ from NumPy's")
+            rate = COUNT / (ran.cycles / mhz)
+            most = limit(places, outstanding, updates=updates)
+            named = "64 requests under way" if outstanding > 1 else "one request at a time"
+            key = f"external.{name}.{'many' if outstanding > 1 else 'one'}"
+            figures = {
+                f"{key}.cycles": ran.cycles,
+                f"{key}.rate": round(rate, 1),
+                f"{key}.model.rate": round(most, 1),
+                f"{key}.share": round(100 * rate / most, 1),
+            }
+            note = (
+                f"{ran.cycles:,} cycles for {COUNT:,} elements at an estimated {mhz:.0f} MHz; the model "
+                f"alone: {most:.1f} M/s; hbm2, timing dram"
+            )
+            if outstanding > 1:
+                what = f"{name}, {named}, at 60 % of the model's limit"
+                rows.append(Row(what, rate, "M/s", "limit", LEAST * most, at_most=False))
+            rows.append(
+                Row(f"{name}, {named}", rate, "M/s", "model", most, note=note, figures=figures)
+            )
+    return finish("rtl_scatter", "Random stores of 4 bytes to a channel of HBM2", rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
