@@ -19,6 +19,7 @@ from allo.target import BuildRequest
 
 from . import ports
 from .budgets import Compiled, Limits, meet_limits, refuse_excess
+from .budgets.ceiling import surely_fits
 from .circt import export_verilog, start_circt
 from .clock import check_clock, warn_of_slow_operators
 from .compiler import Compiler
@@ -257,7 +258,8 @@ def compile_design(
     design.native_hw_text = compiler.netlist("native", wrapper).text()
     design.netlist = netlist
     large = family(device).large_text
-    if large and len(design.hw_text) > large:
+    part = family(device).part
+    if large and len(design.hw_text) > large and not surely_fits(part, netlist, design.top):
         design.estimate_resources()
     return design
 

@@ -17,21 +17,27 @@ import allo
 from allo.backend.rtl.graph.nodes import Edge, Node
 from allo.backend.rtl.plan import bodies
 from allo.backend.rtl.plan.modulo import Attempt, Scheduler
+from allo.backend.rtl.plan.orders import hoist
 from allo.backend.rtl.plan.placing.carried import Carried
 from allo.backend.rtl.plan.placing.forward import Forward
 from allo.backend.rtl.plan.search import pipeline
 from allo.backend.rtl.plan.search.interval import CLOSE, least_interval
-from allo.ir.types import bfloat16, float16, float32, float64, uint8
+from allo.ir.types import bfloat16, float16, float32, float64, index, int32, uint8
 
 
 @dataclass
 class _From:
-    """A body that can be scheduled from an interval on; its node starts in the cycle of that number."""
+    """A body that can be scheduled from an interval on; its node starts in the cycle of that number.
+
+    ``alone``: from which on where units have no limit.
+    """
 
     least: int
     capacity: dict[Hashable, int] = field(default_factory=dict)
     tried: list[int] = field(default_factory=list)
     refused: bool = False
+    is_large: bool = False
+    alone: int | None = None
     body: SimpleNamespace = field(init=False)
 
     def __post_init__(self) -> None:
@@ -44,7 +50,9 @@ class _From:
     def attempt(self, ii: int) -> Attempt:
         self.tried.append(ii)
         self.body.nodes[0].time = ii
-        return Attempt(ii >= self.least, resource=("cycles", 0))
+        limited = self.alone is None or ("unit", "adder") in self.capacity
+        least = self.least if limited else self.alone
+        return Attempt(ii >= cast(int, least), resource=("cycles", 0))
 
 
 @pytest.mark.parametrize("first", [1, 7, 40])
@@ -72,6 +80,61 @@ def test_no_interval_above_the_most_is_tried(most: int):
         ii, _ = least_interval(cast(Scheduler, body), {}, 1, most)
         assert (least <= ii <= least + ii // CLOSE) if least <= most else ii > most
         assert max(body.tried) <= most
+
+
+def test_a_large_body_is_first_tried_with_any_number_of_units():
+    """An interval that fails without a limit on units is not tried with one."""
+    body = _From(9, is_large=True, alone=6)
+    assert least_interval(cast(Scheduler, body), {}, 4, None)[0] == 9
+    assert body.tried == [4, 5, 6, 6, 7, 7, 8, 8, 9, 9]
+
+
+def test_the_largest_interval_is_tried_once():
+    body = _From(5)
+    assert least_interval(cast(Scheduler, body), {}, 3, 5)[0] == 5
+    assert body.tried == [5, 3, 4] and body.body.nodes[0].time == 5
+
+
+def cleared(B: int32[8, 8], f: int32[8], p: index):
+    for e in range(8):
+        for r in range(8):
+            if r != p:
+                B[r, e] -= f[r] * B[p, e]
+
+
+def test_a_pipeline_that_stays_is_not_planned_again(monkeypatch: pytest.MonkeyPatch):
+    """Its first schedule is made again, as it was, where one behind its loads takes no fewer cycles."""
+    planned: list[tuple[int, int, list[int]]] = []
+    plan: Any = bodies._plan_pipeline
+    hoisted: Any = bodies._hoisted
+
+    def noted(leaf: Any, *args: Any, **settings: Any) -> Any:
+        region = plan(leaf, *args, **settings)
+        planned.append((leaf.body.ii, leaf.body.depth, [n.time for n in leaf.body.nodes]))
+        return region
+
+    def held(region: Any, *args: Any) -> Any:
+        before = len(planned)
+        found = hoisted(region, *args)
+        if len(planned) > before and found is region:
+            times = [node.time for node in region.body.nodes]
+            assert (region.body.ii, region.body.depth, times) == planned[before - 1]
+            kept.append(region)
+        return found
+
+    kept: list[Any] = []
+    monkeypatch.setattr(hoist, "run_cycles", lambda leaf: 0)
+    monkeypatch.setattr(bodies, "_plan_pipeline", noted)
+    monkeypatch.setattr(bodies, "_hoisted", held)
+    s = allo.customize(cleared)
+    s.pipeline("r")
+    module, cpu = s.build(target="verilog", simulator="jit"), s.build()
+    assert len(kept) == 1 and len(planned) >= 2
+    ours = np.arange(64, dtype=np.int32).reshape(8, 8)
+    theirs, factors = ours.copy(), np.arange(8, dtype=np.int32)
+    module(ours, factors, 3)
+    cpu(theirs, factors, 3)
+    np.testing.assert_array_equal(ours, theirs)
 
 
 def kernel(A: float32[2, 2, 4], n: float16) -> float32:
@@ -190,6 +253,6 @@ def test_what_asks_most_of_each_node(seed: int):
             if target not in wanted or need > wanted[target][0]:
                 wanted[target] = need, edge
     positions = {node.number: k for k, node in enumerate(nodes)}
-    raised, asked = Carried(edges, positions, 3).broken(times)
+    raised, asked = Carried(edges, positions).broken(times, 3)
     assert raised is last
     assert asked == [(target, *wanted[target]) for target in sorted(wanted)]

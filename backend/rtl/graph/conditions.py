@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable
+from functools import lru_cache
 from itertools import product
 
 from .nodes import ALWAYS, Access, Body, Cases, Lin, Literal, Node
@@ -16,9 +17,12 @@ from .nodes import ALWAYS, Access, Body, Cases, Lin, Literal, Node
 NEVER: Cases = frozenset()
 MOST = 8
 """Alternatives beyond which a condition counts as always true."""
+KEPT = 1 << 17
+"""Pairs of conditions whose answer is kept: a body asks the same ones for each interval and each port."""
 _CHOICES = ("mux_i", "select_i")
 
 
+@lru_cache(maxsize=KEPT)
 def exclude(a: Cases, b: Cases) -> bool:
     """Whether two conditions never hold in one iteration."""
     if a == ALWAYS or b == ALWAYS:

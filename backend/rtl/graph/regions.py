@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,7 +127,8 @@ class Leaf(Region):
     ``rewind``: the first ``outer`` levels may run on without waiting for the pipeline to drain; then
     ``gap`` cycles are left between the iterations of one run of the inner levels and those of the next.
     ``stepped``: registers that move with the counters of ``chain``: levels, and of loops around them, that
-    have several iterations.
+    have several iterations. ``remake`` makes the schedule again that was found for the levels and nodes of
+    then, once others were tried.
     """
 
     levels: list[Level]
@@ -142,6 +144,7 @@ class Leaf(Region):
     gap: int = 0
     chain: tuple[Level, ...] = ()
     stepped: list[Stepped] = field(default_factory=list)
+    remake: Callable[[], None] | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -186,7 +186,10 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int | None = None) 
 
 def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
     """A pipeline that lacks ports, behind the loads that it repeats, where that is faster."""
-    if not isinstance(region, Leaf) or region.asked is None or region.rewind or region.exit:
+    if not isinstance(region, Leaf):
+        return region
+    remake, region.remake = region.remake, None
+    if region.asked is None or region.rewind or region.exit:
         return region
     body, asked = region.body, region.asked
     waits = any(node.stream is not None for node in body.nodes)
@@ -201,6 +204,9 @@ def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
     def planned(leaf: Leaf, front: Body | None) -> Region:
         if front is not None:
             _sequential(front, [], timing)
+        elif remake is not None:
+            remake()
+            return leaf
         return _plan_pipeline(leaf, timing)
 
     return behind_loads(

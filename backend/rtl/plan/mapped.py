@@ -33,6 +33,7 @@ class Mapped:
         self._members = {node.number for node in around if _is_logic(node)}
         self._words: dict[int, Word] = {}
         self._known: dict[tuple[object, ...], Word] = {}
+        self._late: dict[tuple[object, ...], float] = {}
         self._stores: dict[int, int] = defaultdict(int)
         for node in body.nodes:
             if node.kind == "store" and node.access is not None:
@@ -67,9 +68,10 @@ class Mapped:
             return self._stored(node, operands)
         key = (node.number, *map(id, operands))
         if key not in self._known:
-            self._known[key] = self._word(node, operands)
+            self._known[key] = word = self._word(node, operands)
+            self._late[key] = latest(word)
         self._words[node.number] = self._known[key]
-        return latest(self._known[key])
+        return self._late[key]
 
     def _operand(self, operand: Node, time: int) -> Word:
         """The bits of an operand, those of registers where it was there before."""

@@ -105,17 +105,18 @@ class Scheduler:
     capacity: dict[Hashable, int] = field(default_factory=dict)
     mapped: Mapped | None = None
     refused: bool = False
-    _carried: list[Edge] = field(default_factory=list)
+    _carried: Carried = field(init=False)
     _uses: dict[int, list[Hashable]] = field(default_factory=dict)
     _sharing: Sharing = field(init=False)
     _forward: Forward = field(init=False)
 
     def __post_init__(self) -> None:
-        self._carried = [edge for edge in self.body.edges if edge.distance or edge.back]
         found = {node.number: resources_of(node) for node in self.body.nodes}
         self._uses = without_twins({number: uses for number, uses in found.items() if uses})
         self._sharing = Sharing(self.body.nodes, self._uses)
         self._forward = Forward(self.body, self.timing, self.mapped, self._uses)
+        carried = [edge for edge in self.body.edges if edge.distance or edge.back]
+        self._carried = Carried(carried, self._forward.positions)
 
     @property
     def uses(self) -> dict[int, list[Hashable]]:
@@ -126,6 +127,11 @@ class Scheduler:
     def is_plain(self) -> bool:
         """Whether no accesses share a port because they exclude each other."""
         return not self._sharing.uses
+
+    @property
+    def is_large(self) -> bool:
+        """Whether an attempt has fewer rounds than in a small body, because each of them takes long."""
+        return self._rounds() < MAX_ROUNDS
 
     def demand(self) -> Counter[Hashable]:
         """How many slots each resource needs in one iteration."""
@@ -152,8 +158,9 @@ class Scheduler:
         forward = self._forward
         if forward.run(times, Room(capacity, self._sharing, ii), ii) is not None:
             return False
-        carried = Carried(self._carried, forward.positions, ii) if ii is not None else None
-        if forward.times != times or (carried and carried.broken(forward.times)[0] is not None):
+        if forward.times != times:
+            return False
+        if ii is not None and self._carried.broken(forward.times, ii)[0] is not None:
             return False
         forward.keep()
         return True
@@ -161,7 +168,7 @@ class Scheduler:
     def _attempt(self, ii: int | None) -> Attempt:
         forward = self._forward
         floors = [0] * len(self.body.nodes)
-        carried = Carried(self._carried, forward.positions, ii) if ii is not None else None
+        carried = self._carried if ii is not None else None
         self.refused, raised, growth, total = False, None, Growth(), 0
         for number_of_round in range(self._rounds() if carried else 1):
             room = Room(self.capacity, self._sharing, ii)
@@ -169,8 +176,10 @@ class Scheduler:
             self.refused = self.refused or room.refused
             if blocked is not None:
                 return Attempt(False, resource=blocked)
-            raised, asked = carried.broken(forward.times) if carried else (None, [])
-            if raised is None or ii is None:
+            if ii is None or not carried:
+                return Attempt(True)
+            raised, asked = carried.broken(forward.times, ii)
+            if raised is None:
                 return Attempt(True)
             for target, need, edge in asked:
                 if need > floors[target]:

@@ -18,13 +18,47 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 
 from ..graph.conditions import exclude
-from ..graph.nodes import ALWAYS, ASKS, Access, Body, Edge, Node
+from ..graph.nodes import ALWAYS, ASKS, Body, Cases, Edge, Node
 
 PORTS_PER_BANK = 2
 """Accesses of a RAM in one cycle."""
 
 type User = tuple[Node, int]
 """A node and the cycle of its iteration in which it starts."""
+
+
+class _Group:
+    """Accesses that share a port.
+
+    Attributes:
+        start: the cycle in which all of them start; None where these differ.
+        cases: their conditions; None where one of them has none by which it shares.
+    """
+
+    __slots__ = ("cases", "kind", "members", "party", "start")
+
+    def __init__(self, node: Node, time: int) -> None:
+        self.members: list[User] = [(node, time)]
+        self.kind, self.party = node.kind, node.party
+        self.start: int | None = time
+        self.cases = None if (cases := _shared_cases(node)) is None else [cases]
+
+    def add(self, node: Node, time: int) -> None:
+        """Take in one more."""
+        self.members.append((node, time))
+        if time != self.start:
+            self.start = None
+        cases = _shared_cases(node)
+        if cases is None or self.cases is None:
+            self.cases = None
+        elif cases not in self.cases:
+            self.cases.append(cases)
+
+    def excludes(self, cases: Cases, time: int) -> bool:
+        """Whether all start in a cycle, and none of them happens where some condition holds."""
+        if self.start != time or self.cases is None:
+            return False
+        return all(exclude(cases, other) for other in self.cases)
 
 
 class Parties:
@@ -37,12 +71,14 @@ class Parties:
         ii: cycles from one iteration to the next, 0 where they do not overlap.
     """
 
+    __slots__ = ("_groups", "_ii", "_last", "_starts")
+
     def __init__(self, users: Iterable[User] = (), ii: int = 0) -> None:
-        self._groups: list[list[User]] = []
+        self._groups: list[_Group] = []
         self._starts: set[int] = set()
         self._last = -1
         self._ii = ii
-        for node, time in sorted(users, key=lambda user: user[0].number):
+        for node, time in sorted(users, key=_by_number):
             self._append(node, time)
 
     def __len__(self) -> int:
@@ -50,7 +86,7 @@ class Parties:
 
     def groups(self) -> list[list[Node]]:
         """The groups, in the order of their first nodes."""
-        return [[node for node, _ in members] for members in self._groups]
+        return [[node for node, _ in group.members] for group in self._groups]
 
     def add(self, node: Node, time: int) -> None:
         """Take in an access that starts in a cycle of its iteration."""
@@ -64,41 +100,43 @@ class Parties:
         """Whether there are ``most`` groups or fewer with one access more."""
         if node.number < self._last:
             return len(self._sorted_with(node, time)) <= most
-        if len(self) < most:
+        if len(self._groups) < most:
             return True
         if node.party < 0 and time not in self._starts and not rotates(node):
             return False
-        return len(self) == most and self._group_for(node, time) is not None
+        return len(self._groups) == most and self._group_for(node, time) is not None
 
     def _sorted_with(self, node: Node, time: int) -> Parties:
-        users = [user for members in self._groups for user in members]
+        users = [user for group in self._groups for user in group.members]
         return Parties([*users, (node, time)], self._ii)
 
     def _append(self, node: Node, time: int) -> None:
         self._last = node.number
         self._starts.add(time)
-        group = self._group_for(node, time)
+        group = self._group_for(node, time) if self._groups else None
         if group is None:
-            self._groups.append([(node, time)])
+            self._groups.append(_Group(node, time))
         else:
-            group.append((node, time))
+            group.add(node, time)
 
-    def _group_for(self, node: Node, time: int) -> list[User] | None:
-        if not (is_conditional(node) or rotates(node)):
+    def _group_for(self, node: Node, time: int) -> _Group | None:
+        party, rotating, cases = node.party, rotates(node), _shared_cases(node)
+        if party < 0 and cases is None and not rotating:
             return None
-        mixed: list[User] | None = None
-        for members in self._groups:
-            if _kept_apart(node, members[0][0]):
+        apart = node.access is not None and node.access.array.one_writes
+        mixed: _Group | None = None
+        for group in self._groups:
+            if apart and group.kind != node.kind and _kept_apart(node, group.members[0][0]):
                 continue
-            if node.party >= 0:
-                if node.party == members[0][0].party:
-                    return members
-            elif all(start == time and _may_share(node, member) for member, start in members):
-                return members
-            elif all(self._beside(node, time, *member) for member in members):
-                if all(member.kind == node.kind for member, _ in members):
-                    return members
-                mixed = members if mixed is None else mixed
+            if party >= 0:
+                if party == group.party:
+                    return group
+            elif cases is not None and group.excludes(cases, time):
+                return group
+            elif rotating and all(self._beside(node, time, *member) for member in group.members):
+                if all(member.kind == node.kind for member, _ in group.members):
+                    return group
+                mixed = group if mixed is None else mixed
         return mixed if len(self._groups) >= PORTS_PER_BANK else None
 
     def _beside(self, node: Node, time: int, other: Node, start: int) -> bool:
@@ -111,6 +149,15 @@ class Parties:
             node, other, (time - start) // self._ii if self._ii else 0
         )
         return apart
+
+
+def _by_number(user: User) -> int:
+    return user[0].number
+
+
+def _shared_cases(node: Node) -> Cases | None:
+    """The conditions by which an access may share a port; None where it may not."""
+    return node.access.cases if node.access is not None and is_conditional(node) else None
 
 
 def _kept_apart(a: Node, b: Node) -> bool:
@@ -175,12 +222,12 @@ def gate_loads(body: Body, gated: bool) -> bool:
     Returns:
         Whether there are any.
     """
-    by_array: dict[int, list[Access]] = defaultdict(list)
+    by_array: dict[int, set[Cases]] = defaultdict(set)
     loads = [n for n in body.nodes if n.kind == "load" and n.access is not None]
     for node in body.nodes:
         access = node.access
         if access is not None and access.cases != ALWAYS and node.kind in ("load", "store"):
-            by_array[access.array.number].append(access)
+            by_array[access.array.number].add(access.cases)
     found = False
     for node in loads:
         access = node.access
@@ -188,7 +235,7 @@ def gate_loads(body: Body, gated: bool) -> bool:
         if access.gate is None:
             continue
         others = by_array[access.array.number]
-        access.gated = gated and any(exclude(access.cases, other.cases) for other in others)
+        access.gated = gated and any(exclude(access.cases, other) for other in others)
         parts = (access.word_node, access.bank_node, access.gate if access.gated else None)
         node.operands = tuple(n for n in parts if n is not None)
         found = found or access.gated

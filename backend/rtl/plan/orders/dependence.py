@@ -14,12 +14,12 @@ from math import gcd
 from allo.dialects.affine.asserted import KINDS
 
 from ...graph.conditions import exclude
-from ...graph.linear import common_factor, subtract
-from ...graph.nodes import Body, Lin, Node
-from ...graph.ranges import always_apart, apart_across
+from ...graph.nodes import Body, Edge, Lin, Node
+from ...graph.ranges import apart_across
 from ...graph.regions import Level
 from ..cycles import iterations
-from ..turns.remainders import modular_row, rests_apart, rests_apart_across
+from ..turns.remainders import modular_row
+from .equal import may_equal, separate
 from .guarded import Guarded
 from .order import Orders
 from .slant import UNBOUNDED, slant_of
@@ -54,16 +54,19 @@ def add_edges(
         if node.access is not None and node.kind in ("load", "store"):
             by_array[node.access.array.number].append(node)
     distances = distances or Distances(body, levels)
+    found = distances.orders.get((carried, bypass))
     least = distances.least if carried else None
+    made: list[Edge] = []
     for nodes in by_array.values():
         stored = any(n.kind == "store" for n in nodes)
         for node in nodes:
             if node.access is not None:
                 in_memory = stored and node.access.array.read_latency == 1
                 node.access.late = bypass == 2 and node.kind == "load" and in_memory
-        for group in _groups(nodes) if stored else []:
+        for group in _groups(nodes) if stored and found is None else []:
             orders = Orders(group, distances.meet, least, bypass=bypass > 0, alike=distances.alike)
-            body.edges += orders.edges()
+            made += orders.edges()
+    body.edges += distances.orders.setdefault((carried, bypass), made)
     forwarded = {edge.target.number for edge in body.edges if edge.bypass}
     for nodes in by_array.values():
         for node in nodes:
@@ -97,21 +100,6 @@ def _bank_count(node: Node) -> int:
     return node.access.array.banks if node.access is not None else 0
 
 
-def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:
-    """Whether two subscripts of one iteration may name the same element."""
-    for x, y in zip(a, b, strict=True):
-        difference = subtract(x, y)
-        low, high = difference.bounds()
-        if low > 0 or high < 0 or always_apart(x, y) or rests_apart(x, y):
-            return False
-        step = common_factor(difference)
-        if step and difference.const % step:
-            return False
-        if difference.is_const and difference.const:
-            return False
-    return True
-
-
 class Distances:
     """Least distances, in flattened iterations, at which accesses of a nest meet again."""
 
@@ -142,12 +130,19 @@ class Distances:
         self._below = max(inner, default=0)
         """Levels from here on have known distances; one outside a bound of run time has not."""
         self._asserted = [(level.asserted, level.copies) for level in levels]
+        self._no_floors = (1,) * len(levels)
+        self._equal: dict[tuple[Lin, Lin], bool] = {}
         self._rows: dict[tuple[Lin, Lin], tuple[Row | None, bool] | None] = {}
+        self._between: dict[tuple[int, int], tuple[tuple[Row, ...], bool] | None] = {}
+        self._subscripts: dict[int, int] = {}
+        self._numbers: dict[object, int] = {}
         self._solved: dict[tuple[object, ...], int | None] = {}
         self._alike: dict[int, int] = {}
         self._kinds: dict[object, int] = {}
         self._meetings: dict[tuple[int, int], bool] = {}
         self._least: dict[tuple[int, int], int | None] = {}
+        self.orders: dict[tuple[bool, int], list[Edge]] = {}
+        """The edges that were found, by whether iterations overlap and by the cycles of bypasses."""
         self._stored = {
             node.access.array.number
             for node in body.nodes
@@ -165,6 +160,15 @@ class Distances:
             found = self._alike[node.number] = self._kinds.setdefault(key, len(self._kinds))
         return found
 
+    def subscript(self, node: Node) -> int:
+        """A number that accesses of one subscript have."""
+        found = self._subscripts.get(node.number)
+        if found is None:
+            assert node.access is not None
+            number = self._numbers.setdefault(node.access.index, len(self._numbers))
+            found = self._subscripts[node.number] = number
+        return found
+
     def meet(self, first: Node, second: Node) -> bool:
         """Whether two accesses of one iteration may be of one element."""
         key = self.alike(first), self.alike(second)
@@ -173,10 +177,20 @@ class Distances:
             assert a is not None and b is not None
             self._meetings[key] = (
                 not exclude(a.needed, b.needed)
-                and may_meet(a.index, b.index)
+                and self._may_meet(a.index, b.index)
                 and self._guarded.meet(a, b)
             )
         return self._meetings[key]
+
+    def _may_meet(self, a: Sequence[Lin], b: Sequence[Lin]) -> bool:
+        """Whether two subscripts of one iteration may name the same element."""
+        equal = self._equal
+        for pair in zip(a, b, strict=True):
+            if pair not in equal:
+                equal[pair] = may_equal(*pair)
+            if not equal[pair]:
+                return False
+        return True
 
     def least(self, first: Node, second: Node) -> int | None:
         """The smallest d > 0 with element(first, n) = element(second, n + d); None if none."""
@@ -188,27 +202,40 @@ class Distances:
     def _found_least(self, first: Node, second: Node) -> int | None:
         source, target = first.access, second.access
         assert source is not None and target is not None
-        rows: list[Row] = []
-        exact = True
-        for x, y in zip(source.index, target.index, strict=True):
-            if (x, y) not in self._rows:
-                self._rows[x, y] = self._row_between(x, y)
-            found = self._rows[x, y]
-            if found is None:
-                return None
-            exact = exact and found[1]
-            if found[0] is not None:
-                rows.append(found[0])
+        between = self.subscript(first), self.subscript(second)
+        if between not in self._between:
+            self._between[between] = self._rows_between(source.index, target.index)
+        asked = self._between[between]
+        if asked is None:
+            return None
+        rows, exact = asked
         floors = self._floors(first, second)
-        key = (tuple(rows), exact, floors)
+        key = (rows, exact, floors)
         if key not in self._solved:
             self._solved[key] = self._solve(rows, floors)
         distance = self._solved[key]
         guarded = None if distance is None else self._guarded.least(source, target)
         return None if distance is None or guarded is None else max(distance, guarded)
 
-    def _row_between(self, x: Lin, y: Lin) -> tuple[Row | None, bool] | None:
+    def _rows_between(
+        self, a: Sequence[Lin], b: Sequence[Lin]
+    ) -> tuple[tuple[Row, ...], bool] | None:
         """What equal subscripts ask, and whether that is all; None where they are never equal."""
+        rows: list[Row] = []
+        exact = True
+        for pair in zip(a, b, strict=True):
+            if pair not in self._rows:
+                self._rows[pair] = self._row_between(*pair)
+            found = self._rows[pair]
+            if found is None:
+                return None
+            exact = exact and found[1]
+            if found[0] is not None:
+                rows.append(found[0])
+        return tuple(rows), exact
+
+    def _row_between(self, x: Lin, y: Lin) -> tuple[Row | None, bool] | None:
+        """What equal index values ask, and whether that is all; None where they are never equal."""
         row = self._row(x, y)
         if row is not None:
             return row, True
@@ -218,12 +245,12 @@ class Distances:
 
     def _floors(self, first: Node, second: Node) -> tuple[int, ...]:
         """The least distances that each level carries, as the user asserts; 0 where it carries none."""
-        floors = [1] * len(self._asserted)
         source, target = first.access, second.access
         assert source is not None and target is not None
         both = source.asserted & target.asserted
         if not both:
-            return tuple(floors)
+            return self._no_floors
+        floors = list(self._no_floors)
         writes = first.kind == "store", second.kind == "store"
         kind = next(name for name, ends in KINDS.items() if ends == writes)
         for level, (assertions, copies) in enumerate(self._asserted):
@@ -287,7 +314,7 @@ class Distances:
             coefficients[self._position[number]] = factor
         return self._told(coefficients, found[1:])
 
-    def _solve(self, rows: list[Row], floors: tuple[int, ...]) -> int | None:
+    def _solve(self, rows: Sequence[Row], floors: tuple[int, ...]) -> int | None:
         for coefficients, right, step in rows:
             for c in coefficients:
                 step = gcd(step, c)
@@ -305,7 +332,7 @@ class Distances:
     def _carried(
         self,
         level: int,
-        rows: list[Row],
+        rows: Sequence[Row],
         floors: tuple[int, ...],
         budget: list[int],
     ) -> bool:
@@ -324,7 +351,7 @@ class Distances:
     def _search(
         self,
         level: int,
-        rows: list[Row],
+        rows: Sequence[Row],
         floors: tuple[int, ...],
         positive: bool,
         budget: list[int],
@@ -358,7 +385,7 @@ class Distances:
     def _possible(
         self,
         level: int,
-        rows: list[Row],
+        rows: Sequence[Row],
         floors: tuple[int, ...],
         positive: bool,
     ) -> Iterable[int]:
@@ -371,7 +398,9 @@ class Distances:
             return chain(found[:1] if 0 in found else (), _from(found, floor) if floor else ())
         return [value for value in found if not value or (floor and value >= floor)]
 
-    def _candidates(self, level: int, rows: list[Row], positive: bool, reach: int) -> Sequence[int]:
+    def _candidates(
+        self, level: int, rows: Sequence[Row], positive: bool, reach: int
+    ) -> Sequence[int]:
         """Distances of one level that may solve every row, the least first."""
         low, high = (-reach if positive else 0), reach
         last = [all(x == 0 for x in c[level + 1 :]) for c, _, _ in rows]
@@ -414,14 +443,3 @@ def _from(values: range, least: int) -> range:
     """The values of a range, which grows, from ``least`` on."""
     missing = max(0, -(-(least - values.start) // values.step))
     return range(values.start + missing * values.step, values.stop, values.step)
-
-
-def separate(x: Lin, y: Lin) -> bool:
-    """Whether ranges or divisibility keep two subscripts apart in all iterations."""
-    a, b = x.bounds(), y.bounds()
-    if a[1] < b[0] or b[1] < a[0]:
-        return True
-    step = gcd(common_factor(x), common_factor(y))
-    if step and (x.const - y.const) % step:
-        return True
-    return rests_apart_across(x, y, lambda _: True)

@@ -44,6 +44,7 @@ class Guarded:
         self._tests = index_tests(body)
         self._levels, self._varies = levels, varies
         self._known: dict[object, int | None] = {}
+        self._counts: dict[Cases, int] = {}
 
     def meet(self, a: Access, b: Access) -> bool:
         """Whether two accesses may be of one element in one iteration."""
@@ -67,8 +68,11 @@ class Guarded:
 
     def _terms(self, cases: Cases) -> int:
         """Comparisons of index values in a condition, which is none where an alternative has none."""
-        each = [sum(key in self._tests for key, _ in case) for case in cases]
-        return sum(each) if all(each) else 0
+        found = self._counts.get(cases)
+        if found is None:
+            each = [sum(key in self._tests for key, _ in case) for case in cases]
+            found = self._counts[cases] = sum(each) if all(each) else 0
+        return found
 
     def _answer(
         self, pairs: list[tuple[Lin, Lin]], first: Cases, second: Cases, *, across: bool

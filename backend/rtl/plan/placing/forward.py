@@ -98,6 +98,7 @@ class Forward:
         """Set the earliest times that are not below the floors; the resource that never has room, if one."""
         nodes, budget, keeps = self._body.nodes, self._timing.budget, self._mapped is not None
         times, ready, settled, causes = self.times, self._ready, self._settled, self.causes
+        started, waits, place = self._started, self.waits, room.place
         for k, row in enumerate(self._rows):
             orders, operands, delay, latency, after, uses, words, rare = row
             time = floors[k]
@@ -105,8 +106,9 @@ class Forward:
             if cause.__class__ is not Edge:
                 cause = None
             for source, cycles, edge in orders:
-                if times[source] + cycles > time:
-                    time, cause = times[source] + cycles, edge
+                asked = times[source] + cycles
+                if asked > time:
+                    time, cause = asked, edge
             if rare and keeps and self._is_mapped(nodes[k]):
                 self._place_mapped(k, time, cause)
                 continue
@@ -126,15 +128,15 @@ class Forward:
                 time, start = time + 1, 0.0
                 cause = self._latest(row) if cause is None else cause
             if uses is not None:
-                found = room.place(nodes[k], uses, time)
+                found = place(nodes[k], uses, time)
                 if found is None:
                     causes[k] = cause
                     return uses[0]
-                self.waits[k] = found - time
+                waits[k] = found - time
                 if found > time:
                     time, start = found, 0.0
             times[k], causes[k] = time, cause
-            self._started[k] = start
+            started[k] = start
             ready[k] = time + latency
             settled[k] = after if latency else start + delay
             if keeps:

@@ -21,12 +21,14 @@ class Sharing:
         uses: the ports.
         alone: numbers of nodes that join no others.
         at_once: of nodes that join such as start in the same cycle.
+        counted: those of ``alone`` that nothing joins either, so that they are no more than counted.
     """
 
     def __init__(self, nodes: Sequence[Node], uses: Mapping[int, list[Hashable]]) -> None:
         self.uses = shared_uses(nodes, uses)
         self.alone: set[int] = set()
         self.at_once: set[int] = set()
+        self.counted: set[int] = set()
         sharing = [n for n in nodes if not self.uses.isdisjoint(uses.get(n.number, ()))]
         if any(b.number < a.number for a, b in pairwise(sharing)):
             return  # groups are formed again for one in front of them
@@ -34,6 +36,8 @@ class Sharing:
             if rotates(node) or node.party >= 0 or len(uses[node.number]) > 1:
                 continue
             (self.at_once if is_conditional(node) else self.alone).add(node.number)
+        if not any(map(rotates, sharing)):
+            self.counted = self.alone
 
 
 class _Slots:
@@ -73,6 +77,10 @@ class _Slots:
         """Take in a use."""
         self.set(slot, self._counts.get(slot, 0) + 1)
 
+    def counted(self, slot: int, present: Parties) -> int:
+        """The uses of a slot beside those of parties."""
+        return self._counts.get(slot, 0) - len(present)
+
     def set(self, slot: int, count: int) -> None:
         """Say how many uses a slot has."""
         self._counts[slot] = count
@@ -102,10 +110,9 @@ class Room:
         """Take the first cycle from ``time`` on with room for all uses of a node; None for none."""
         use, ii, sharing = uses[0], self._ii, self._sharing
         slots = self._slots.get(use)
-        is_shared = use in sharing.uses
-        if len(uses) == 1 and not is_shared:
-            found = self._place_one(use, slots, time)
-        elif slots is not None and node.number in sharing.alone:
+        if len(uses) == 1 and (use not in sharing.uses or node.number in sharing.counted):
+            return self._place_one(use, slots, time)
+        if slots is not None and node.number in sharing.alone:
             found = slots.first(time)
         elif slots is not None and node.number in sharing.at_once:
             found = self._place_at_once(node, use, slots, time)
@@ -118,11 +125,14 @@ class Room:
         return found
 
     def _place_one(self, use: Hashable, slots: _Slots | None, time: int) -> int | None:
+        """Take the first cycle with room for one more, which shares with no other."""
         if slots is None:
             return time
         found = slots.first(time)
         if found != time and is_unit(use):
             self.refused = True
+        if found is not None:
+            slots.take(found if self._ii is None else found % self._ii)
         return found
 
     def _place_at_once(self, node: Node, use: Hashable, slots: _Slots, time: int) -> int | None:
@@ -130,8 +140,9 @@ class Room:
         found, ii = slots.first(time), self._ii
         for cycle in range(time, found if found is not None else time + (ii or 0)):
             if cycle in slots.starts:
-                present = self._present[use, cycle % ii if ii is not None else cycle]
-                if present.has_room(node, cycle, slots.most):
+                slot = cycle % ii if ii is not None else cycle
+                present = self._present[use, slot]
+                if present.has_room(node, cycle, slots.most - slots.counted(slot, present)):
                     return cycle
         return found
 
@@ -155,23 +166,25 @@ class Room:
         if use not in self._sharing.uses:
             return slots.has_room(slot)
         present = self._present.get((use, slot))
-        if present is None or len(present) < slots.most:
-            return True
-        return present.has_room(node, cycle, slots.most)
+        if present is None:
+            return slots.has_room(slot)
+        most = slots.most - slots.counted(slot, present)
+        return len(present) < most or present.has_room(node, cycle, most)
 
     def _take(self, node: Node, use: Hashable, cycle: int, slot: int) -> None:
         slots = self._slots.get(use)
-        if use not in self._sharing.uses:
-            if slots is not None:
-                slots.take(slot)
+        if slots is None:
             return
-        if (use, slot) not in self._present:
-            self._present[use, slot] = Parties(ii=self._ii or 0)
-        parties = self._present[use, slot]
+        if use not in self._sharing.uses:
+            slots.take(slot)
+            return
+        parties = self._present.get((use, slot))
+        if parties is None:
+            parties = self._present[use, slot] = Parties(ii=self._ii or 0)
+        alone = slots.counted(slot, parties)
         parties.add(node, cycle)
-        if slots is not None:
-            slots.set(slot, len(parties))
-            slots.starts.add(cycle)
+        slots.set(slot, alone + len(parties))
+        slots.starts.add(cycle)
 
 
 def is_unit(use: Hashable) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ...graph.nodes import Access, Lin, Node
 from ...graph.ranges import apart_across
 from ...graph.regions import Block, Leaf
-from ..orders.dependence import separate
+from ..orders.equal import separate
 from .meetings import Meetings
 
 MOST_PAIRS = 1 << 13

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ..explain import recurrence_limit, resource_limit
-from ..modulo import Attempt, Scheduler, restore, times_of
+from ..modulo import Attempt, Scheduler, Times, restore, times_of
 from ..placing.room import is_unit
 
 PART = 8
@@ -29,11 +29,15 @@ def least_interval(
         the first.
     """
     ii, failing, last = first, first - 1, None
-    if most is not None and (
-        first > most or (first < most and not _try(scheduler, ports, most).ok)
-    ):
-        return max(first, most + 1), ""
+    longest: Times | None = None
+    if most is not None:
+        if first > most or (first < most and not _try(scheduler, ports, most).ok):
+            return max(first, most + 1), ""
+        longest = times_of(scheduler.body) if first < most else None
     while most is None or ii <= most:
+        if ii == most and longest is not None:
+            restore(scheduler.body, longest)
+            break
         result = _try(scheduler, ports, ii)
         if result.ok:
             break
@@ -71,10 +75,18 @@ def _why(ii: int, failed: Attempt, scheduler: Scheduler) -> str:
 
 
 def _try(scheduler: Scheduler, ports: dict[Hashable, int], ii: int) -> Attempt:
-    """One initiation interval: first with as few shared units as it allows, then with more."""
+    """One initiation interval: first with as few shared units as it allows, then with more.
+
+    A large body is asked with any number of them before: most intervals that fail, fail so, too.
+    """
     needs = {use: count for use, count in scheduler.demand().items() if is_unit(use)}
     tight = {use: -(-count // ii) for use, count in needs.items()}
     result = Attempt(False)
+    if needs and scheduler.is_large:
+        scheduler.capacity = dict(ports)
+        result = scheduler.attempt(ii)
+        if not result.ok:
+            return result
     for units in (tight, {use: count + 1 for use, count in tight.items()}, {}):
         scheduler.capacity = {**ports, **units}
         result = scheduler.attempt(ii)

@@ -68,11 +68,27 @@ class Pipeline:
             return leaf
         if self.timing.improve is not None:
             best = self._improved(best, self.timing.improve)
+        leaf.remake = self._kept(best)
         outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
         region: Region = leaf
         for level in reversed(outer):
             region = Loop(level, Seq([region]), band=leaf.band)
         return region
+
+    def _kept(self, best: _Choice) -> Callable[[], None]:
+        """What makes the schedule again that was found, where the leaf has its nodes and levels of now."""
+        leaf, limit = self.leaf, self.leaf.limit
+        operators = [node.operator for node in leaf.body.nodes]
+
+        def remake() -> None:
+            for node, operator in zip(leaf.body.nodes, operators, strict=True):
+                node.operator = operator
+            self._forget_orders()
+            self._again(best)
+            leaf.limit = limit
+            keep_bypasses(leaf.body)
+
+        return remake
 
     def _improved(self, best: _Choice, improve: Callable[..., int | None]) -> _Choice:
         """The best choice with the best schedule that an exact search finds for it."""
@@ -104,14 +120,22 @@ class Pipeline:
         if best.ii <= max(self.leaf.asked or 1, port_bound(body)[0]):
             return best, choices
         slower = quicken(body, self.timing)
+        if slower:
+            self._forget_orders()
         found = self._taken() if slower else (best, choices)
         if found[0].ii < best.ii:
             return found
         for node, operator in slower:
             node.operator = operator
         if slower:
+            self._forget_orders()
             self._again(best)
         return best, choices
+
+    def _forget_orders(self) -> None:
+        """Find the edges of the body again: what a load can take past a register depends on its operators."""
+        for distances in self.known.values():
+            distances.orders.clear()
 
     def _best(self) -> tuple[_Choice, list[_Choice]]:
         """The best choice, and all that were tried; the body is as the last one leaves it."""
