@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -123,18 +125,20 @@ def test_arrays_of_one_bundle_take_turns() -> None:
     assert agree(schedule, apart, draw_gemm)[0] < agree(schedule, together, draw_gemm)[0]
 
 
-def test_banks_side_by_side_fill_a_wide_bus() -> None:
+def test_a_copy_takes_words_of_the_bus_whatever_the_banks() -> None:
     def copy(A: int32[512], B: int32[512]):
         for i in range(512):
             B[i] = A[i]
 
-    def cycles(factor: int) -> int:
+    def over(factor: int, width: int | None = None, *, blocks: bool = False) -> int:
+        """Cycles beside those of the core."""
         schedule = allo.customize(copy)
+        kind = Partition.Block if blocks else Partition.Cyclic
         for array in (schedule.A, schedule.B):
-            schedule.partition(array, dim=1, partition_type=Partition.Cyclic, factor=factor)
+            schedule.partition(array, dim=1, partition_type=kind, factor=factor)
         schedule.unroll("i", factor=factor)
-        wide = {"kind": "m_axi", "width": 512}
-        module = build(schedule, {"A": wide, "B": wide}, stalls=0.0)
+        asked = {"kind": "m_axi", "copy": True} | ({"width": width} if width else {})
+        module = build(schedule, {"A": asked, "B": asked}, stalls=0.0)
 
         def draw(rng):
             return [values(rng, int32, (512,)), values(rng, int32, (512,))]
@@ -142,8 +146,30 @@ def test_banks_side_by_side_fill_a_wide_bus() -> None:
         return agree(schedule, module, draw, (1,))[0] - module.report.cycles
 
     # 512 words are copied in, 512 out: one after the other, or sixteen at once in 32 words of the bus.
-    assert 1024 < cycles(1) < 1100
-    assert cycles(16) < 120
+    assert 1024 < over(1, 32) < 1100
+    assert 1024 < over(4, 512, blocks=True) < 1100
+    for factor in (1, 4, 16):
+        assert 64 < over(factor) < 120
+
+
+def test_a_copy_is_as_wide_as_the_run_of_the_core_asks_for() -> None:
+    """Banks of the RAM beside the core, for turns of the core through the whole array."""
+
+    def add(turns: int) -> Any:
+        def repeat(A: int32[4, 64], x: int32[1]):
+            for t in range(turns):
+                for i in range(4):
+                    for j in range(64):
+                        x[0] += A[3 - i, 63 - j] + t
+
+        s = allo.customize(repeat)
+        s.partition(s.A, dim=1, partition_type=Partition.Cyclic, factor=2)
+        s.pipeline("j")
+        module = build(s, {"A": "m_axi", "x": "m_axi"}, stalls=0.2)
+        agree(s, module, lambda rng: [values(rng, int32, (4, 64)), values(rng, int32, (1,))], (1,))
+        return module.design.board.arrays[0].fold
+
+    assert [add(2), add(32), add(160)] == [16, 4, 1]
 
 
 def test_scalars_and_results_are_registers() -> None:

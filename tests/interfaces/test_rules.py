@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from allo import Partition
 from allo.backend.rtl.interfaces import control, masters, shell
 from allo.backend.rtl.interfaces.buses import copies
 from allo.errors import AlloError, DeadlockError, ProtocolError, SimulationError
@@ -140,8 +141,13 @@ FAULTS = {
 }
 
 
-def run(dtype, seeds: range) -> None:
+def run(dtype, seeds: range, *, blocks: int = 1, pipelined: bool = False) -> None:
+    """Runs of copies that fill a word of the bus in one step, or element by element out of several blocks."""
     schedule = doubled(dtype, EXTENT + 1)
+    if pipelined:
+        schedule.pipeline("i")
+    for array in (schedule.A, schedule.B) if blocks > 1 else ():
+        schedule.partition(array, dim=1, partition_type=Partition.Block, factor=blocks)
     narrow = {"kind": "m_axi", "width": 32, "outstanding": 2, "copy": True}
     module = build(schedule, {"A": narrow, "B": narrow}, stalls=0.4)
 
@@ -162,6 +168,7 @@ def test_a_broken_rule_is_seen(name, monkeypatch) -> None:
 
 def test_no_rule_is_broken_without_a_fault() -> None:
     assert run(int16, range(1, 5)) is None
+    assert run(int16, range(1, 5), blocks=2) is None
 
 
 def test_a_valid_that_waits_for_its_ready_hangs(monkeypatch) -> None:
@@ -184,7 +191,23 @@ def test_a_lost_element_is_seen(old, new, monkeypatch) -> None:
 
     plant(monkeypatch, converters, old, new, "widener_module", "narrower_module")
     with pytest.raises((AssertionError, AlloError)):
-        run(int16, range(1, 5))
+        run(int16, range(1, 5), blocks=2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('wanted.append(text.compare("eq", self._now[port], here, low))', "pass"),
+        ("which = self._read[port]", "which = self._now.get(port, self._read[port])"),
+    ],
+    ids=["a store in every part", "the part of the next word"],
+)
+def test_a_wrong_part_of_a_bank_is_seen(old, new, monkeypatch) -> None:
+    from allo.backend.rtl.interfaces import buffer
+
+    plant(monkeypatch, buffer, old, new, "buffer_module")
+    with pytest.raises((AssertionError, AlloError)):
+        run(int16, range(1, 5), pipelined=True)
 
 
 def test_a_run_that_stands_still_is_told_at_once(monkeypatch) -> None:

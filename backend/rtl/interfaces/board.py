@@ -105,6 +105,7 @@ class Buffered:
         signed: whether its sign fills the cell.
         count: elements.
         loaded, stored: whether it is copied in before the core runs, and out after it.
+        fold: banks that the RAM beside the core has for each bank of the core, for copies of fewer steps.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Buffered:
     loaded: bool
     stored: bool
     beside: Transfer | None = None
+    fold: int = 1
 
     @property
     def is_asked(self) -> bool:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from ..design import ArrayInterface, BankPort
 from ..emit.builder import ModuleBuilder, identifier
 from ..emit.memory.ram import RamPort, RamUse, ram_bank
+from ..graph.linear import bits_unsigned
 from ..graph.nodes import Array
 from ..netlist.locations import Locations
 from .board import Buffered
 from .parts import Made, concat, flag, reserve_ports
-from .walk import Walk, emit_walk
+from .walk import Walk, emit_walk, fold_of, folded
 
 QUEUE = 4
 """Steps that have left the memory and wait for the bus."""
@@ -58,6 +59,10 @@ class _Buffer:
         self.made = made
         self.text = ModuleBuilder(f"{core}_{identifier(array.name)}_buffer", Locations())
         self.width = buffered.cell * lanes
+        self.layout = folded(array.layout, buffered.fold)
+        self._now: dict[BankPort, str] = {}
+        self._read: dict[BankPort, str] = {}
+        self._words: dict[BankPort, list[str]] = {}
 
     def emit(self) -> ModuleBuilder:
         """The module."""
@@ -72,9 +77,7 @@ class _Buffer:
         restart = [
             g for g, wanted in (("%fill_go", kept.loaded), ("%drain_go", kept.stored)) if wanted
         ]
-        walk = emit_walk(
-            text, self.array.layout, self.lanes, text.any_of(*step), text.any_of(*restart)
-        )
+        walk = emit_walk(text, self.layout, self.lanes, text.any_of(*step), text.any_of(*restart))
         lanes: list[str] = []
         if kept.loaded:
             filled = text.all_of(step[0], walk.last)
@@ -87,7 +90,14 @@ class _Buffer:
             ]
         modes = ([filling] if kept.loaded else []) + ([draining] if kept.stored else [])
         way = _Way(text.any_of(*modes), walk, step[0] if kept.loaded else "", lanes)
-        words = [self._bank(bank, way) for bank in range(self.array.layout.bank_count)]
+        for port in self.array.ports:
+            self._part(port)
+        words = [""] * self.layout.bank_count
+        for bank in range(self.array.layout.bank_count):
+            for turn, cut in enumerate(fold_of(self.array.layout, kept.fold, bank)):
+                words[cut] = self._bank(bank, cut, turn, way)
+        for port in self.array.ports:
+            self._answer(port)
         if kept.stored:
             self._drain(walk, words, draining, issue)
         return text
@@ -113,8 +123,32 @@ class _Buffer:
 
     # --- banks ------------------------------------------------------------------------
 
-    def _bank(self, bank: int, way: _Way) -> str:
-        """A bank; what its first port reads, "" where nothing asks for that."""
+    def _part(self, port: BankPort) -> None:
+        """Which of the banks that its bank is cut into a port means, now and for the word that it reads."""
+        text, bits = self.text, bits_unsigned(self.buffered.fold - 1)
+        if self.buffered.fold > 1:
+            now = text.slice(f"%{port.prefix}_addr", 0, bits, port.addr_width)
+            self._now[port] = now
+            if port.reads:
+                self._read[port] = text.register(text.named(f"{port.prefix}_part"), now, bits)
+
+    def _answer(self, port: BankPort) -> None:
+        """What a port reads."""
+        if not port.reads:
+            return
+        text, words, bits = self.text, self._words[port], bits_unsigned(self.buffered.fold - 1)
+        data = words[0]
+        if len(words) > 1:
+            which = self._read[port]
+            users = [
+                (text.compare("eq", which, text.const(turn, bits), bits), word)
+                for turn, word in enumerate(words)
+            ]
+            data = text.choose(users, self.array.width)
+        text.output(f"{port.prefix}_rdata", f"i{self.array.width}", data)
+
+    def _bank(self, bank: int, cut: int, turn: int, way: _Way) -> str:
+        """A bank, or one that it is cut into; what its first port reads, "" where nothing asks for that."""
         ports = [p for p in self.array.ports if p.bank == bank]
         if not ports and not self.buffered.stored:
             return ""
@@ -123,35 +157,43 @@ class _Buffer:
         # families but Xilinx's.
         fill = next((n for n, port in enumerate(ports) if port.writes), 0)
         made = [
-            self._port(bank, port, way, drains=n == 0, fills=n == fill)
+            self._port((cut, turn), port, way, drains=n == 0, fills=n == fill)
             for n, port in enumerate(users)
         ]
-        name = self.text.named(f"bank{bank}")
+        name = self.text.named(f"bank{cut}")
         for own in made:
             own.data = own.data and self.text.fresh()
-        if self.array.layout.bank_depth == 1:
+        if self.layout.bank_depth == 1:
             self._register(name, made)
         else:
             ram_bank(self.text, self._as_array(), name, made)
         for port, own in zip(ports, made, strict=False):
             if port.reads:
-                self.text.output(f"{port.prefix}_rdata", f"i{self.array.width}", own.data)
+                self._words.setdefault(port, []).append(own.data)
         return made[0].data
 
     def _port(
-        self, bank: int, port: BankPort | None, way: _Way, *, drains: bool, fills: bool
+        self, place: tuple[int, int], port: BankPort | None, way: _Way, *, drains: bool, fills: bool
     ) -> RamPort:
-        """A port as the core uses it, and as the walk does if it drains or fills the bank."""
+        """A port as the core uses it, and as the walk does if it drains or fills the bank.
+
+        ``place``: the bank, and which one it is of those that the core's bank is cut into.
+        """
         text, width, depth = self.text, self.array.width, way.walk.word_bits
         address = way.walk.word
         writes: list[RamUse] = []
         if port is not None:
-            own = text.slice(f"%{port.prefix}_addr", 0, depth, port.addr_width)
+            low = bits_unsigned(self.buffered.fold - 1) if self.buffered.fold > 1 else 0
+            own = text.slice(f"%{port.prefix}_addr", low, depth, port.addr_width)
             address = text.mux(way.moving, address, own, depth) if drains or fills else own
             if port.writes:
-                wanted = text.all_of(f"%{port.prefix}_en", f"%{port.prefix}_we")
-                writes.append(RamUse(wanted, own, (), f"%{port.prefix}_wdata"))
+                wanted = [f"%{port.prefix}_en", f"%{port.prefix}_we"]
+                if low:
+                    here = text.const(place[1], low)
+                    wanted.append(text.compare("eq", self._now[port], here, low))
+                writes.append(RamUse(text.all_of(*wanted), own, (), f"%{port.prefix}_wdata"))
         if fills and way.write:
+            bank = place[0]
             writes.append(
                 RamUse(self._selected(bank, way), way.walk.word, (), self._lane(bank, way))
             )
@@ -191,7 +233,7 @@ class _Buffer:
 
     def _as_array(self) -> Array:
         a = self.array
-        return Array(a.name, a.dtype, a.width, a.layout, a.shape, "ram")
+        return Array(a.name, a.dtype, a.width, self.layout, a.shape, "ram")
 
     # --- out --------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from allo.dialects.boundary.storage import is_signed
@@ -19,7 +20,7 @@ from .buses.bundles import bundles_of, check_bundles, name_registers, side_by_si
 from .control import lay_out
 from .masters import ADDRESS
 from .shell import Core
-from .walk import most_lanes
+from .walk import folded, most_fold, most_lanes
 from .wires import wires_of
 
 CONTROL = "return"
@@ -34,6 +35,8 @@ _A = {"array": "an array", "scalar": "a scalar", "stream": "a stream"}
 _FIELDS = {"kind", "bundle", "width", "burst", "outstanding", "copy"}
 _WIDTHS = (32, 64, 128, 256, 512)
 _BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+SHORT = 128
+"""A copy takes at most one part in so many of the core's cycles, where that can be had."""
 DEFAULT_BURST, DEFAULT_OUTSTANDING, MOST_OUTSTANDING = 64, 16, 64
 
 
@@ -159,7 +162,12 @@ def plan_board(core: Core, asked: Mapping[str, Asked], arguments: Arguments) -> 
     bundles = {n: bundles_of(asked[n].bundle) or (f"gmem{chosen.index(n)}",) for n in chosen}
     registers_of = name_registers(bundles, order)
     buffered = tuple(
-        _buffered(arrays[n], tuple(map(Part, bundles[n], registers_of[n])), arguments)
+        _buffered(
+            arrays[n],
+            tuple(map(Part, bundles[n], registers_of[n])),
+            arguments,
+            (asked[n].width or arguments.widest, core.cycles),
+        )
         for n in chosen
     )
     masters = tuple(
@@ -208,7 +216,13 @@ def _check_names(board: Board, arguments: Arguments) -> None:
         seen.add(wire.name)
 
 
-def _buffered(array: ArrayInterface, parts: tuple[Part, ...], arguments: Arguments) -> Buffered:
+def _buffered(
+    array: ArrayInterface,
+    parts: tuple[Part, ...],
+    arguments: Arguments,
+    pace: tuple[int, int | None],
+) -> Buffered:
+    """An array on the outside; ``pace``: bits of a bus, and cycles of the core."""
     transfer = arguments.transfers.get(array.name)
     if not array.ports and transfer is None:
         raise InterfaceError(
@@ -217,21 +231,20 @@ def _buffered(array: ArrayInterface, parts: tuple[Part, ...], arguments: Argumen
             help="leave it out of the option interface.",
         )
     dtype = parse_type(array.dtype)
-    count = 1
-    for extent in array.shape:
-        count *= extent
+    cell = max(8, 1 << (array.width - 1).bit_length())
     stored = array.direction != "in"
     whole = array.name in arguments.results or array.name in arguments.written_whole
     return Buffered(
         name=array.name,
         parts=parts,
         width=array.width,
-        cell=max(8, 1 << (array.width - 1).bit_length()),
+        cell=cell,
         signed=is_signed(dtype),
-        count=count,
+        count=prod(array.shape),
         loaded=transfer.is_loaded if transfer else not (array.direction == "out" and whole),
         stored=stored,
         beside=transfer,
+        fold=1 if transfer else _fold(array, cell, pace[0] * len(parts), pace[1]),
     )
 
 
@@ -284,7 +297,23 @@ def _natural_width(buffered: Buffered, array: ArrayInterface) -> int:
     ways = len(buffered.parts)
     if buffered.beside is not None:
         return (1 << (buffered.bytes * 8 - 1).bit_length()) // ways
-    return most_lanes(array.layout, 512 * ways // min(buffered.cell, 512)) * buffered.cell // ways
+    layout = folded(array.layout, buffered.fold)
+    return most_lanes(layout, 512 * ways // min(buffered.cell, 512)) * buffered.cell // ways
+
+
+def _fold(array: ArrayInterface, cell: int, width: int, cycles: int | None) -> int:
+    """Into how many a bank of the RAM is cut: as few as make a copy short beside the core's run.
+
+    Args:
+        width: bits of all buses of the array.
+        cycles: of the core, where they are known.
+    """
+    most = max(1, width // cell)
+    fold, lanes = most_fold(array.layout, most), most_lanes(array.layout, most)
+    steps = prod(array.shape) // lanes
+    while fold > 1 and cycles is not None and steps // (fold // 2) * SHORT <= cycles:
+        fold //= 2
+    return fold
 
 
 def _stream(stream: StreamInterface, count: int | None) -> StreamEnd:

@@ -27,7 +27,7 @@ from .streams import sender_module
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The compiled design: its module, and what its ports are."""
+    """The compiled design: its module, what its ports are, and its cycles where they are known."""
 
     module: str
     ports: Ports
@@ -35,6 +35,7 @@ class Core:
     streams: Sequence[StreamInterface]
     scalars_in: Sequence[ScalarPort]
     scalars_out: Sequence[ScalarPort]
+    cycles: int | None = None
 
 
 def shell_module(core: Core, board: Board, made: Made, locations: Locations) -> ModuleBuilder:

@@ -42,6 +42,42 @@ def most_lanes(layout: ArrayLayout, most: int) -> int:
     return lanes
 
 
+def folded(layout: ArrayLayout, fold: int) -> ArrayLayout:
+    """The layout in which each bank is cut into so many, of which each has every ``fold``-th word.
+
+    Word ``w`` of bank ``b`` is then word ``w // fold``; :func:`fold_of` says of which bank.
+    """
+    if fold == 1:
+        return layout
+    *others, last = merged(layout)
+    return ArrayLayout((*others, DimPartition(Partition.Cyclic, last.banks * fold, last.extent)))
+
+
+def fold_of(layout: ArrayLayout, fold: int, bank: int) -> list[int]:
+    """The banks that one bank is cut into, in the order of its words."""
+    last = merged(layout)[-1].banks
+    first = bank // last * last * fold + bank % last
+    return [first + turn * last for turn in range(fold)]
+
+
+def most_fold(layout: ArrayLayout, most: int) -> int:
+    """Into how many each bank can be cut so that a step takes more elements, at most ``most``.
+
+    Rows of the last dimension then begin in the first bank, and each bank keeps two words or more.
+    """
+    dims = merged(layout)
+    last, fold = dims[-1], 1
+    if last.kind not in (None, Partition.Cyclic) or most_lanes(layout, most) != last.banks:
+        return 1
+    while (
+        2 * fold * last.banks <= most
+        and layout.bank_depth >= 4 * fold
+        and (len(dims) == 1 or last.extent % (2 * fold * last.banks) == 0)
+    ):
+        fold *= 2
+    return fold
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
     """SSA names of a walk.

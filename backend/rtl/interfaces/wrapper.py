@@ -110,8 +110,15 @@ def wrap(
             known.signature.place,
             help=f"leave it out of external=, and give {waiting} the interface 'm_axi'.",
         )
+    told = design.report.cycles
     core = Core(
-        design.top, ports, design.arrays, design.streams, design.scalars_in, design.scalars_out
+        design.top,
+        ports,
+        design.arrays,
+        design.streams,
+        design.scalars_in,
+        design.scalars_out,
+        design.report.about if told is None else told,
     )
     arguments = known.of(design, transfers)
     board = plan_board(core, read_interface(interface, arguments), arguments)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.interfaces.board import Board, Buffered, Master
-from allo.backend.rtl.interfaces.walk import most_lanes
+from allo.backend.rtl.interfaces.walk import folded, most_lanes
 from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.interfaces.runs import Runs
 from allo.dialects.reports.parts import LoopReport
@@ -108,7 +108,8 @@ def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
             if runs is None:
                 if array.beside is not None:
                     continue
-                lanes = most_lanes(_layout(design, array), max(1, master.width // array.cell))
+                layout = folded(_layout(design, array), array.fold)
+                lanes = most_lanes(layout, max(1, master.width // array.cell))
                 one = Passing(array.name, way, "", array.bytes, array.bytes, rate, 0)
                 took = max(one.cycles, array.count / lanes)
                 copies[master.bundle, way] = copies.get((master.bundle, way), 0) + took

@@ -17,7 +17,7 @@ from ..buffer import buffer_module
 from ..converters import narrower_module, widener_module
 from ..masters import ADDRESS
 from ..parts import Made, flag, put_instance
-from ..walk import most_lanes
+from ..walk import folded, most_lanes
 from .clients import Clients, engine_of
 from .gang import Gang, Orders
 
@@ -126,7 +126,8 @@ class Copies:
 
     def _lanes(self, buffered: Buffered) -> int:
         width = self._gang(buffered).master.width
-        return most_lanes(self.arrays[buffered.name].layout, max(1, width // buffered.cell))
+        layout = folded(self.arrays[buffered.name].layout, buffered.fold)
+        return most_lanes(layout, max(1, width // buffered.cell))
 
     def _buffer(self, buffered: Buffered) -> _Joined:
         """The RAM of an array, and what turns its elements into words of the bus."""
