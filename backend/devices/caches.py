@@ -9,6 +9,7 @@ from allo.dialects.affine.cached import Cached, caches_of
 from allo.dialects.affine.loops import parent_of
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import CapacityError
+from allo.dialects.streams.loops.iterations import copies_of
 
 from .record import DeviceRecord
 
@@ -49,7 +50,7 @@ def check_caches(module: ir.Module, record: DeviceRecord) -> None:
 def _bytes(op: ir.Operation) -> int:
     kind = ir.MemRefType(op.result.type)
     loop = parent_of(op)
-    copies = 2 if loop is not None and "dataflow" in loop.attributes else 1
+    copies = copies_of(loop) if loop is not None and "dataflow" in loop.attributes else 1
     bits = copies * int(prod(kind.shape)) * _width(kind.element_type)
     return -(-bits // 8)
 

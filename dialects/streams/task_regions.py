@@ -293,8 +293,14 @@ def _make_loop_region(
 ) -> None:
     notes = _iteration_notes(function, tasks, needs)
     for array in needs.doubled:
-        array.owner.attributes[COPIED] = ir.UnitAttr.get()
-        notes.append(f"{variable_name(function, array)} has a copy for every other iteration.")
+        number = ir.IntegerType.get_signless(32)
+        array.owner.attributes[COPIED] = ir.IntegerAttr.get(number, needs.copies)
+        copies = (
+            "a copy for every other iteration"
+            if needs.copies == 2
+            else f"{needs.copies} copies, which iterations take in turn"
+        )
+        notes.append(f"{variable_name(function, array)} has {copies}.")
     outliner = Outliner(module, function)
     calls = [outliner.outline(process) for process in tasks.section.processes]
     drop_unused(loop)

@@ -201,8 +201,8 @@ def slices(A: int32[4, 8], B: int32[4, 8]):
         (gather, lambda s: s.cache(s.B, "t", lanes=0), "cache: lanes is 0."),
         (
             gather,
-            lambda s: s.cache(s.B, "t", double_buffer=3),
-            "cache: double_buffer is 3, and a loop has two copies of its buffers.",
+            lambda s: s.cache(s.B, "t", double_buffer=-3),
+            "cache: double_buffer is -3, which is no number of buffers.",
         ),
     ],
 )

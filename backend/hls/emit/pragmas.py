@@ -58,6 +58,13 @@ def stream_pragmas(vendor: Vendor, name: str, depth: int) -> list[str]:
     return [f"#pragma HLS stream variable={name} depth={depth}"]
 
 
+def deep_buffer_pragmas(vendor: Vendor, name: str, copies: int) -> list[str]:
+    """How many copies of an array the iterations of a dataflow loop take in turn."""
+    if vendor.pragmas != "xilinx":
+        return []
+    return [f"#pragma HLS stream variable={name} type=pipo depth={copies}"]
+
+
 def lane_pragma(vendor: Vendor) -> str:
     """Complete unrolling of a loop over the lanes of a vector."""
     return _UNROLL[vendor.pragmas]

@@ -196,8 +196,8 @@ class Array:
         initial: words of a constant or of a stateful variable, row-major; None when undefined.
         constant: nothing writes it. With one word a bank it is ``"reg"``, and no register but wires.
         private: declared in the body it is used in: no value outlives an iteration.
-        copied: the iterations of a loop of tasks take two copies in turn, which lie in one memory for
-            each bank, or in two where they are ``split``.
+        copied: so many copies the iterations of a loop of tasks take in turn, 0 where there is one; they lie
+            in one memory for each bank, or in one each where they are ``split``.
         style: what its banks are to be made of, as their declarations say; "" where any will do.
         one_writes: only one of the two ports of a bank may write, so that it is a block of its device.
     """
@@ -218,25 +218,25 @@ class Array:
     loaded: bool = False
     stored: bool = False
     space: str = ""
-    copied: bool = False
+    copied: int = 0
     split: bool = False
     style: str = ""
     one_writes: bool = False
 
     @property
     def banks(self) -> int:
-        """The number of banks; of two copies that are split, those of the second one come last."""
-        return 2 * self.layout.bank_count if self.split else self.layout.bank_count
+        """The number of banks; of copies that are split, those of the first one come first."""
+        return self.copied * self.layout.bank_count if self.split else self.layout.bank_count
 
     @property
     def depth(self) -> int:
-        """The number of words in each bank; of one with both copies, each begins at a power of two.
+        """The number of words in each bank; of one with all copies, each begins at a power of two.
 
         The banks of a RAM have two words at least, for an address.
         """
         words = max(self.layout.bank_depth, 2 if self.storage == "ram" else 1)
         together = self.copied and not self.split
-        return 2 << max(1, (words - 1).bit_length()) if together else words
+        return self.copied << max(1, (words - 1).bit_length()) if together else words
 
 
 @dataclass(slots=True, eq=False)

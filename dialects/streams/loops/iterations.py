@@ -1,8 +1,8 @@
 """The tasks of a loop's body: which iteration of one must be over before another may start its own.
 
 Everything is counted out as in :mod:`..network`: the elements each task touches in each iteration. An
-array that every iteration writes before it reads it gets two copies that iterations take in turn, so
-that one task fills one while another still reads the other.
+array that every iteration writes before it reads it gets two copies, or as many as are asked for, that
+iterations take in turn, so that one task fills one while another still reads another one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from ..processes import Process
 from ..trace import Trace
 from ..values import free_values
 
-COPIES = 2
+COPIES = "copies"
+"""Attribute of a loop of tasks: how many copies its iterations take in turn, where it is not two."""
 MOST_TRIED = 1 << 17
 """Accesses counted out for a loop that nobody marked, and of an array that is declared in its loop: a third
 of a second. Where there are more, tasks may touch any element of the latter; each iteration has its own."""
@@ -35,12 +36,13 @@ class Needs:
     Attributes:
         distances: by (first, second) task: iteration n of the second starts when iteration
             n - distance of the first is over.
-        doubled: arrays that get :data:`COPIES` copies.
+        doubled: arrays that get copies; ``copies`` of them.
         causes: for each pair an array that is the reason.
     """
 
     distances: dict[tuple[int, int], int] = field(default_factory=dict)
     doubled: list[ir.Value] = field(default_factory=list)
+    copies: int = 2
     causes: dict[tuple[int, int], ir.Value] = field(default_factory=dict)
 
     def add(self, first: int, second: int, distance: int, array: ir.Value) -> None:
@@ -71,6 +73,11 @@ class _Uses:
                 known.append(iteration)
 
 
+def copies_of(loop: ir.Operation) -> int:
+    """How many copies of an array the iterations of a loop of tasks take in turn."""
+    return ir.IntegerAttr(loop.attributes[COPIES]).value if COPIES in loop.attributes else 2
+
+
 def finish_time(
     durations: Sequence[Sequence[int]], distances: Mapping[tuple[int, int], int]
 ) -> int:
@@ -99,7 +106,7 @@ def find_needs(
 
     ``few``: None where more than :data:`MOST_TRIED` accesses would have to be counted out.
     """
-    found = Needs()
+    found = Needs(copies=copies_of(loop))
     left = MOST_TRIED
     for values, exact in _shared(module, tasks):
         own = len(values) == 1 and _is_declared_in(values[0], set(walk(loop)))
@@ -108,11 +115,11 @@ def find_needs(
         left = counted.left
         if few and left < 0:
             return None
-        pairs = _distances(counted.rounds, COPIES, doubled=False)
-        waits = any(first > second and d < COPIES for (first, second), d in pairs.items())
+        pairs = _distances(counted.rounds, found.copies, doubled=False)
+        waits = any(first > second and d < found.copies for (first, second), d in pairs.items())
         if waits and len(values) == 1 and _is_private(values[0], loop, counted):
             found.doubled.append(values[0])
-            pairs = _distances(counted.rounds, COPIES, doubled=True)
+            pairs = _distances(counted.rounds, found.copies, doubled=True)
         for (first, second), distance in pairs.items():
             found.add(first, second, distance, values[0])
     return found
@@ -273,4 +280,4 @@ def _distance(first: _Uses, second: _Uses, least: int, *, doubled: bool) -> int 
     return best
 
 
-__all__ = ["COPIES", "Needs", "find_needs", "finish_time"]
+__all__ = ["COPIES", "Needs", "copies_of", "find_needs", "finish_time"]

@@ -12,6 +12,7 @@ from allo.dialects.core.effects import EffectAnalysis, Key
 from allo.dialects.core.fifos import STREAM_OPS
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError, SourcePlace
+from allo.dialects.streams.loops.iterations import COPIES, copies_of
 from allo.schedule.analysis.buffers import (
     Part,
     alloc,
@@ -60,7 +61,8 @@ def cache(
     Args:
         at: the loop; its iterations each have a buffer.
         double_buffer: mark the loop ``dataflow``: one iteration is filled and another one written back while
-            a third one runs. The buffer then has two copies, which iterations take in turn; 2 says the same.
+            a third one runs. The buffer then has two copies, which iterations take in turn, or as many as a
+            number says: with 4, up to three iterations are filled ahead of the one that runs.
         lanes: neighbours along the last dimension that a copy takes in a cycle; the array and the buffer
             then need as many banks.
 
@@ -76,11 +78,15 @@ def cache(
     buffer = find_buffer(s.module, s.top_func_name, target, "cache")
     loop = find_loop(s.module, s.top_func_name, at, "cache")
     _check_place(loop, buffer, lanes)
-    if double_buffer not in (0, 1, 2):
+    if double_buffer in (0, 1):
+        copies = 2 if double_buffer else 0
+    elif isinstance(double_buffer, int) and double_buffer >= 2:
+        copies = double_buffer
+    else:
         raise ScheduleError(
-            f"cache: double_buffer is {double_buffer!r}, and a loop has two copies of its buffers.",
+            f"cache: double_buffer is {double_buffer!r}, which is no number of buffers.",
             place_of(loop.op),
-            help="give True, or split the loop so that an iteration fetches as much at once.",
+            help="give True for two buffers that iterations take in turn, or their number: 2 or more.",
         )
     effects = EffectAnalysis(s.module.operation)
     accesses = _accesses(effects, loop, buffer)
@@ -95,8 +101,11 @@ def cache(
     _rewrite(loop, buffer, accesses, found, name, lanes)
     row = find_buffer(s.module, s.top_func_name, MockBuffer(loop.func, name), "cache").value
     Cached(buffer.name, loop.name, inside).note(row.owner.operation)
-    if double_buffer:
+    if copies:
         loop.op.attributes["dataflow"] = ir.UnitAttr.get()
+        if (most := max(copies, copies_of(loop.op))) > 2:
+            kind = ir.IntegerType.get_signless(32)
+            loop.op.attributes[COPIES] = ir.IntegerAttr.get(kind, most)
     return MockBuffer(loop.func, name)
 
 

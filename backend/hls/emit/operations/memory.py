@@ -8,6 +8,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.dense import dense_values
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import SourcePlace, VerificationError
+from allo.dialects.streams.loops.iterations import COPIES, copies_of
 from allo.dialects.types import parse_type
 
 from ...text import literals
@@ -15,7 +16,7 @@ from ...text.ctype import CType, ctype_of, ctype_of_declared
 from ..attributes import has, string
 from ..emitter import FunctionEmitter, Handler, loaded, stored
 from ..fifo import declare_fifo, fifo_depth, write
-from ..pragmas import array_pragmas
+from ..pragmas import array_pragmas, deep_buffer_pragmas
 from ..values import Buffer, Scalar, StreamRef
 
 
@@ -57,6 +58,10 @@ def _alloc(e: FunctionEmitter, op: ir.Operation) -> None:
         e.values[result] = declare_fifo(e, name, ctype, depth, place_of(op))
         return
     e.values[result] = declare_array(e, name, memref, ctype, place_of(op))
+    around = op.parent.operation
+    if around.name == "affine.for" and COPIES in around.attributes:
+        for line in deep_buffer_pragmas(e.vendor, name, copies_of(around)):
+            e.out.line(line)
 
 
 def _get_global(e: FunctionEmitter, op: ir.Operation) -> None:

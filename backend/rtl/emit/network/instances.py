@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
-from allo.dialects.streams.loops.iterations import COPIES
 
 from ...graph.nodes import Array, Stream
 from ...plan.bind import Interface, PortUse
@@ -31,7 +30,8 @@ class Instance:
         stopped: the bit that resets it when the others have ended, "" for one that ends.
         needs: in a region that is a loop, instances and by how many iterations they may be behind.
         iterators: in such a region, positions of its scalars that are the loop's iterator.
-        parity: name of the bit that says that its iteration is odd, "" in any other region.
+        turn: name of the number of the copies that its iteration uses, "" in any other region; ``copies``
+            of each array are there.
         enable: bits that are high when nothing makes it wait.
         wires: the value on each of its ports that something is joined to, by the port's name.
     """
@@ -47,7 +47,8 @@ class Instance:
     after: list[int] = field(default_factory=list)
     needs: list[tuple[int, int]] = field(default_factory=list)
     iterators: list[int] = field(default_factory=list)
-    parity: str = ""
+    turn: str = ""
+    copies: int = 2
     enable: list[str] = field(default_factory=list)
     wires: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
@@ -150,15 +151,15 @@ def _never_beside(instances: list[Instance], number: int) -> Iterator[int]:
 def never_same_copy(instances: list[Instance]) -> frozenset[frozenset[int]]:
     """Pairs of instances of a loop, by ``id``, that use different copies of an array whenever both run.
 
-    The second of them waits for the first in each iteration, and the first for the second's last but one: so
-    the first is one iteration ahead.
+    The second of them waits for the first in each iteration, and the first for that iteration of the second
+    that used the same copy before.
     """
     return frozenset(
         frozenset((id(first), id(second)))
         for number, second in enumerate(instances)
         for before, distance in second.needs
         for first in (instances[before],)
-        if distance == 0 and any(n == number and d <= COPIES for n, d in first.needs)
+        if distance == 0 and any(n == number and d <= first.copies for n, d in first.needs)
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from allo.dialects.streams.loops.iterations import COPIES
+
 from ...graph.linear import bits_unsigned
 from ...read.records import Map, Op
 from ..builder import ModuleBuilder
@@ -15,12 +17,18 @@ class LoopRange:
     """The iterator of the loop: ``trips`` values from ``first`` in steps.
 
     Attributes:
-        values: the numbers of the iterator's values, by which other operations know it.
+        copies: of an array, which its iterations take in turn.
     """
 
     first: int
     step: int
     trips: int
+    copies: int = 2
+
+    @property
+    def turns_label(self) -> str:
+        """What the number of the copy is called."""
+        return "odd" if self.copies == 2 else "turn"
 
     @property
     def width(self) -> int:
@@ -39,7 +47,7 @@ def loop_range(op: Op) -> LoopRange:
     """The range of a loop with constant bounds."""
     low, high = (_constant(op.attrs[name]) for name in ("lowerBoundMap", "upperBoundMap"))
     step = int(op.attrs["step"])
-    return LoopRange(low, step, max(0, -(-(high - low) // step)))
+    return LoopRange(low, step, max(0, -(-(high - low) // step)), int(op.attrs.get(COPIES, 2)))
 
 
 def _constant(bound: Map) -> int:
@@ -73,6 +81,7 @@ class Iterations:
         ]
         self._leads: list[_Lead] = []
         self._values: dict[int, str] = {}
+        self._turns: dict[int, str] = {}
 
     def start(self, instance: Instance) -> str:
         """The pulse that starts the next iteration of an instance."""
@@ -100,12 +109,17 @@ class Iterations:
         text.alias(pulse, text.all_of(*conditions), 1)
         return pulse
 
-    def parity(self, instance: Instance, pulse: str) -> None:
-        """Keep whether an iteration is odd, for arrays with two copies."""
+    def turn(self, instance: Instance, pulse: str) -> None:
+        """Keep which copies of arrays an iteration uses: of two, whether it is odd."""
         text = self._text
         number = self._instances.index(instance)
-        odd = text.slice(self._begun[number], 0, 1, self._width)
-        text.register(instance.parity, odd, 1, enable=pulse)
+        if self._loop.copies == 2:
+            odd = text.slice(self._begun[number], 0, 1, self._width)
+            text.register(instance.turn, odd, 1, enable=pulse)
+            return
+        self._turns[number] = text.named(f"{instance.label}_next_turn")
+        width = bits_unsigned(self._loop.copies - 1)
+        text.register(instance.turn, self._turns[number], width, enable=pulse)
 
     def iterator(self, instance: Instance) -> tuple[str, int, bool]:
         """The iterator's value in the iteration that an instance starts."""
@@ -130,6 +144,8 @@ class Iterations:
                 loop = self._loop
                 steps = (loop.first, loop.step, loop.following)
                 self._count(self._values[number], steps, pulse, everyone)
+            if number in self._turns:
+                self._rotate(self._turns[number], pulse, everyone)
             still = text.all_of(self._busy[number], text.invert(self._done[number]))
             text.register(self._busy[number], text.any_of(pulse, still), 1, reset=0)
         for lead in self._leads:
@@ -145,6 +161,17 @@ class Iterations:
         following = text.binary("add", name, text.const(step & mask, width), width)
         value = text.mux(restart, start, text.mux(pulse, following, name, width), width)
         text.register(name, value, width, reset=first & mask)
+
+    def _rotate(self, name: str, pulse: str, restart: str) -> None:
+        """A register of the number of a copy, which goes on with every pulse."""
+        text, copies = self._text, self._loop.copies
+        width = bits_unsigned(copies - 1)
+        last = text.compare("eq", name, text.const(copies - 1, width), width)
+        zero = text.const(0, width)
+        following = text.binary("add", name, text.const(1, width), width)
+        following = text.mux(last, zero, following, width)
+        value = text.mux(restart, zero, text.mux(pulse, following, name, width), width)
+        text.register(name, value, width, reset=0)
 
     def _keep(self, lead: _Lead, pulse: str, restart: str) -> None:
         """The registers of a lead: what is left of it, and whether nothing is."""

@@ -152,7 +152,7 @@ class RegionCompiler:
         self._hold_scalars()
         for instance in self._instances:
             pulses.append(iterations.start(instance))
-            iterations.parity(instance, pulses[-1])
+            iterations.turn(instance, pulses[-1])
             given = iterations.iterator(instance)
             instance.scalars = [given if s is loop else s for s in instance.scalars]
             emit_instance(self._text, instance, watch, pulses[-1], frozen=self._frozen)
@@ -229,7 +229,7 @@ class RegionCompiler:
                 assert isinstance(kind, MemType)
                 array = array_for_local(op.attrs, kind, op.place)
                 array.storage, array.read_latency = "ram", 1
-                array.copied = COPIED in op.attrs
+                array.copied = int(op.attrs.get(COPIED, 0))
                 self._env[op.results[0]] = self._own(array)
             case "func.call":
                 self._call(op)
@@ -265,7 +265,8 @@ class RegionCompiler:
             op.attrs.get(AFTER, []),
             list(zip(needs[::2], needs[1::2], strict=True)),
             [n for n, scalar in enumerate(scalars) if isinstance(scalar, LoopRange)],
-            "" if self._loop is None else self._text.named(f"{label}_odd"),
+            "" if self._loop is None else self._text.named(f"{label}_{self._loop.turns_label}"),
+            2 if self._loop is None else self._loop.copies,
         )
         self._instances.append(instance)
 

@@ -1,7 +1,7 @@
 """RAM ports that the kernel instances of a dataflow region share.
 
 A port that several instances use grants the first of those that ask and freezes the others for the
-cycle; one of external memory freezes the instance that asks until the memory is ready. Two copies of an
+cycle; one of external memory freezes the instance that asks until the memory is ready. The copies of an
 array are one memory, where that has ports enough for all that run at once, or else a memory each.
 """
 
@@ -211,27 +211,37 @@ class SharedPorts:
         text, asks = self._text, client.wire(self._text, "en")
         if not array.split:
             return asks
-        odd = client.instance.parity
-        second = place >= array.layout.bank_count
-        return text.all_of(asks, odd if second else text.invert(odd))
+        return text.all_of(asks, self._uses(client, array, place // array.layout.bank_count))
+
+    def _uses(self, client: _Client, array: Array, copy: int) -> str:
+        """Whether the iteration of a user uses a copy of an array."""
+        text, turn = self._text, client.instance.turn
+        if array.copied == 2:
+            return turn if copy else text.invert(turn)
+        bits = bits_unsigned(array.copied - 1)
+        return text.compare("eq", turn, text.const(copy, bits), bits)
 
     def _data(self, client: _Client, array: Array, data: str) -> str:
         """The word that a user reads: where copies are split, of the copy of its iteration."""
         if not array.split or not client.use.reads:
             return data
         client.data.append(data)
-        if len(client.data) == 1:
+        if len(client.data) < array.copied:
             return data
-        first, second = client.data
-        return self._text.mux(client.instance.parity, second, first, array.width)
+        found, *others = client.data
+        for copy, other in enumerate(others, start=1):
+            chosen = self._uses(client, array, copy)
+            found = self._text.mux(chosen, other, found, array.width)
+        return found
 
     def _address(self, client: _Client, array: Array) -> str:
-        """The word that a user asks for, in the copy of its iteration where one memory has two."""
+        """The word that a user asks for, in the copy of its iteration where one memory has several."""
         text, word = self._text, client.wire(self._text, "addr")
         if not array.copied or array.split:
             return word
         width = bits_unsigned(array.layout.bank_depth - 1)
-        return text.concat([(client.instance.parity, 1), (word, width)], array.place)
+        bits = bits_unsigned(array.copied - 1)
+        return text.concat([(client.instance.turn, bits), (word, width)], array.place)
 
     def finish(self) -> None:
         """Emit the RAMs inside the region."""
