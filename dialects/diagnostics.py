@@ -195,6 +195,10 @@ class IllegalTransformError(ScheduleError):
     """The transformation would break a dependence; the message names it."""
 
 
+class AutoscheduleError(ScheduleError):
+    """No schedule can be searched for, or none is within the limits that were given."""
+
+
 class StepError(ScheduleError):
     """A step of a verified schedule changed what a PyTorch model computes; it is undone."""
 

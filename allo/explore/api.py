@@ -1,0 +1,170 @@
+"""``allo.autoschedule``: the door to the search."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from allo.backend.devices import families, family, resources_of
+from allo.backend.devices.cards import CARDS
+from allo.customize import customize
+from allo.dialects.diagnostics import AutoscheduleError
+from allo.schedule import Schedule
+
+from .budget import Asked, Built, Progress
+from .check import Checker
+from .model.read import read_kernel
+from .model.rows import Limits
+from .script import script_of
+from .search import Search
+from .trace import Trace
+
+Objective = Literal["cycles", "area", "throughput"]
+
+
+class FoundSchedule(Schedule):
+    """An ordinary schedule, with the Python that makes it and the account of the search.
+
+    Attributes:
+        trace: what was considered, the bound, and what limits the design.
+    """
+
+    trace: Trace
+
+    @classmethod
+    def of(cls, schedule: Schedule, trace: Trace) -> FoundSchedule:
+        """A schedule with the account of a search."""
+        made = cls.__new__(cls)
+        made.__dict__.update(schedule.__dict__)
+        made.trace = trace
+        return made
+
+    def script(self) -> str:
+        """A Python module with a function ``schedule()`` that makes this schedule again."""
+        limits = ", ".join(f"{most:,} {what.upper()}" for what, most in self.trace.limits.items())
+        cycles = "unknown" if self.trace.cycles is None else f"{self.trace.cycles:,}"
+        return script_of(
+            self,
+            f"{self.top_func_name} for {self.trace.device} at {self.trace.clock_mhz:g} MHz: {cycles} cycles.",
+        ).replace('cycles."""', f'cycles.\n\nFound by allo.autoschedule within {limits}.\n"""', 1)
+
+
+def autoschedule(
+    kernel: Callable[..., Any] | Schedule,
+    *,
+    device: str = "u280",
+    max_dsp: int | None = None,
+    max_lut: int | None = None,
+    max_bram: int | None = None,
+    clock_mhz: float = 200.0,
+    objective: Objective = "cycles",
+    seconds: float = 60.0,
+    reassociate: bool = False,
+    max_cycles: int | None = None,
+    instantiate: Sequence[Any] | None = None,
+    inputs: Callable[[np.random.Generator], Sequence[Any]] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> FoundSchedule:
+    """Find a schedule for a kernel on a budget.
+
+    It is made of the primitives of :class:`Schedule` alone, each of which refuses what would change the
+    result, and is run on the CPU beside the kernel before it is returned.
+
+    Args:
+        kernel: a kernel, or a schedule; primitives applied already stay as they are.
+        device: a card (``"u280"``) or a device family of ``allo.backend.devices.families()``.
+        max_dsp, max_lut, max_bram: limits; by default what the device has. BRAM are blocks of 18 kbit.
+        clock_mhz: the clock that operators are pipelined for.
+        objective: ``"cycles"``, the fewest; ``"area"``, the smallest design that takes at most
+            ``max_cycles``, by default those of a pipeline of each innermost loop; ``"throughput"``, the most
+            runs a second at the clock that the design is estimated to reach.
+        seconds: the time that the search may take.
+        reassociate: whether sums of floats may be added up in another order, as ``rebalance`` and
+            ``interleave`` do; otherwise every bit is the kernel's.
+        max_cycles: for ``objective="area"``.
+        instantiate: arguments of a template.
+        inputs: makes the arguments of a run, where random ones will not do.
+        progress: called with where the search stands.
+        options: further options of ``Schedule.estimate``, such as ``subnormals``.
+
+    Raises:
+        AutoscheduleError: nothing to schedule, a limit that one unit exceeds, or limits that primitives
+            applied already exceed.
+        OptionError: an option that ``estimate`` does not take.
+    """
+    name = _family(device)
+    given = kernel if isinstance(kernel, Schedule) else customize(kernel, instantiate=instantiate)
+    _check(
+        objective, seconds, max_dsp=max_dsp, max_lut=max_lut, max_bram=max_bram, clock_mhz=clock_mhz
+    )
+    there = resources_of(name)
+    limits = Limits(
+        *(
+            there.get(what) if asked is None else asked
+            for what, asked in (("dsp", max_dsp), ("lut", max_lut), ("bram", max_bram))
+        )
+    )
+    given = copy.copy(given)
+    found = read_kernel(given)
+    if not found.nests:
+        raise AutoscheduleError(
+            f"There is nothing to schedule in {given.top_func_name}: it has no loops.",
+            help="build it as it is: s.build(target='verilog').",
+        )
+    asked = Asked(
+        name, clock_mhz, limits, objective, seconds, reassociate, max_cycles, options, progress
+    )
+    known = {w: m for w in ("dsp", "lut", "bram") if (m := getattr(limits, w)) is not None}
+    trace = Trace(given.top_func_name, device, clock_mhz, objective, known)
+    search = Search(given, found, asked, Checker(given, inputs, options), trace)
+    best = search.run()
+    _warn_if_short(search, best)
+    return FoundSchedule.of(best.schedule, trace)
+
+
+def _family(device: str) -> str:
+    """The device family of a card or of a family's own name."""
+    if device in families():
+        return device
+    parts = {name: family(name).part for name in families()}
+    cards = {
+        card: name
+        for card, record in CARDS.items()
+        for name, part in parts.items()
+        if part is not None and part.card == record
+    }
+    if device in cards:
+        return cards[device]
+    known = [*cards, *families()]
+    raise AutoscheduleError(
+        f"There is no device {device!r} to schedule for.", help=f"there are {', '.join(known)}."
+    )
+
+
+def _check(objective: str, seconds: float, **numbers: float | None) -> None:
+    if objective not in ("cycles", "area", "throughput"):
+        raise AutoscheduleError(
+            f"autoschedule: the objective is 'cycles', 'area' or 'throughput', not {objective!r}."
+        )
+    for name, value in {"seconds": seconds, **numbers}.items():
+        least = 1e-6 if name == "clock_mhz" else 0
+        if value is not None and (isinstance(value, bool) or not value >= least):
+            raise AutoscheduleError(f"autoschedule: {name} is a positive number, not {value!r}.")
+
+
+def _warn_if_short(search: Search, best: Built) -> None:
+    """Tell that the time was too short for a single choice of the model."""
+    if best.choice is None and search.trace.ended == "time is used up" and search.trace.looked_at:
+        gap = search.trace.gap
+        above = "" if gap is None else f", {gap:.0%} above the bound"
+        warnings.warn(
+            f"autoschedule: {search.asked.seconds:g} s were too short to build one choice of the model "
+            f"for {search.kernel.top}; the result has pipelines of its innermost loops alone{above}, and "
+            f"{search.trace.looked_at:,} tiles and orders are not explored.",
+            stacklevel=3,
+        )

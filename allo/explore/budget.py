@@ -1,0 +1,123 @@
+"""What a search is asked for, and what of it a design exceeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from allo.dialects.diagnostics import AutoscheduleError
+from allo.dialects.reports.figures import DesignReport
+from allo.schedule import Schedule
+
+from .apply import Step
+from .model.kernel import Kernel
+from .model.rows import Limits
+from .model.units import Units, shown
+from .solve import Choice
+
+KINDS = ("dsp", "lut", "bram")
+"""Resources with limits."""
+FULL = 0.95
+"""The share of a limit from which on it is what holds a design."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a search stands: seconds, designs tried, the best cycles so far and the bound."""
+
+    seconds: float
+    tried: int
+    cycles: int | None
+    bound: int
+    doing: str
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a search is asked for."""
+
+    device: str
+    clock_mhz: float
+    limits: Limits
+    objective: str
+    seconds: float
+    reassociate: bool
+    max_cycles: int | None
+    options: dict[str, Any]
+    progress: Callable[[Progress], None] | None = None
+
+
+@dataclass(slots=True)
+class Built:
+    """A schedule with its report."""
+
+    schedule: Schedule
+    report: DesignReport
+    steps: list[Step]
+    choice: Choice | None
+
+    @property
+    def cycles(self) -> int:
+        """Of one run; a large number where data decide."""
+        return self.report.cycles or self.report.about or 1 << 60
+
+
+def check_units(kernel: Kernel, units: Units, limits: Limits) -> None:
+    """Refuse limits that one unit of some operation exceeds.
+
+    Raises:
+        AutoscheduleError: naming the operation and its nest.
+    """
+    for nest in kernel.nests:
+        for unit in nest.work:
+            for what in ("dsp", "lut"):
+                limit, takes = getattr(limits, what), getattr(units.cost(unit), what)
+                if limit is not None and takes > limit:
+                    raise AutoscheduleError(
+                        f"One unit for {shown(unit)} takes {takes} {what.upper()}, and the limit is "
+                        f"{limit}: {nest.name} ({nest.place}) cannot be built.",
+                        help=f"give at least max_{what}={takes}, or bind the operation to another "
+                        "kind of unit.",
+                    )
+
+
+def too_large(given: Schedule, what: str) -> AutoscheduleError:
+    """The error for limits that the smallest design exceeds by ``what``."""
+    applied = sorted({name for name, _, _ in given.primitive_sequences})
+    if not applied:
+        return AutoscheduleError(
+            f"The smallest design of {given.top_func_name} takes {what}.",
+            help="give larger limits.",
+        )
+    return AutoscheduleError(
+        f"With the primitives applied already ({', '.join(applied)}) the design takes {what}.",
+        help="a search leaves what was applied as it is: give larger limits, or a schedule without "
+        "these.",
+    )
+
+
+def excess(limits: Limits, report: DesignReport) -> str:
+    """What a design takes more of than there is, or ""."""
+    for what in KINDS:
+        limit, taken = getattr(limits, what), report.resources.get(what, 0)
+        if limit is not None and taken > limit:
+            return f"{taken:,} {what.upper()}, where {limit:,} are allowed"
+    return ""
+
+
+def what_limits(limits: Limits, report: DesignReport) -> str:
+    """What keeps a design from fewer cycles."""
+    taken = report.resources
+    full = [
+        f"{what.upper()} ({taken.get(what, 0):,} of {limit:,})"
+        for what in KINDS
+        if (limit := getattr(limits, what)) and taken.get(what, 0) >= FULL * limit
+    ]
+    waits = [
+        loop.limit
+        for function in report.functions
+        for loop in function.loops
+        if loop.ii > 1 and loop.limit
+    ]
+    return "; ".join([*full, *waits[:1]]) or "the work that the loops have side by side"

@@ -1,0 +1,1 @@
+"""What the search knows of a kernel, and the tables of what can be chosen for each nest."""

@@ -1,0 +1,198 @@
+"""``allo.autoschedule``: what it finds is right, is as good as a hand's, keeps to limits, and says so."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import allo
+from allo.designs.polybench.blas.gemm import gemm
+from allo.designs.polybench.budgets import load
+from allo.errors import AutoscheduleError
+from allo.explore import FoundSchedule, Progress
+from allo.explore.check import Checker
+from allo.explore.model.read import read_kernel
+from tests.explore import kernels
+
+QUICK: dict[str, Any] = {"clock_mhz": 300.0, "seconds": 20.0}
+FLOATS = {**QUICK, "reassociate": True, "subnormals": "flush"}
+
+
+def arguments(schedule: allo.customize.Schedule) -> list[np.ndarray]:  # type: ignore[name-defined]
+    rng = np.random.default_rng(5)
+    made = []
+    for info in schedule.func_args[schedule.top_func_name]:
+        integer = str(info.dtype).startswith(("i", "u"))
+        values = rng.integers(0, 20, info.shape) if integer else rng.standard_normal(info.shape)
+        made.append(np.asarray(values).astype(np.int32 if integer else np.float32))
+    return made
+
+
+def simulated(found: FoundSchedule, **options: Any) -> int:
+    """Run the hardware beside the CPU build of the same schedule; the cycles."""
+    hardware = found.build(target="verilog", simulator="jit", clock_mhz=300.0, **options)
+    cpu = found.build(**options)
+    ours, wanted = arguments(found), arguments(found)
+    hardware(*ours)
+    cpu(*wanted)
+    for a, b in zip(ours, wanted, strict=True):
+        assert a.tobytes() == b.tobytes()
+    return int(hardware.cycles)
+
+
+def again(found: FoundSchedule) -> str:
+    """The module that the script makes."""
+    names: dict[str, Any] = {}
+    exec(found.script(), names)
+    return str(names["schedule"]().module)
+
+
+@pytest.mark.parametrize("dsp", [24, 80])
+def test_a_product_is_as_fast_as_by_hand_within_the_limit(dsp: int) -> None:
+    by_hand = load("gemm").schedule((20, 24, 22), dsp // 2)
+    wanted = by_hand.estimate(clock_mhz=300.0, subnormals="flush")
+    found = allo.autoschedule(gemm, instantiate=[20, 24, 22], max_dsp=dsp, **FLOATS)
+    report = found.estimate(clock_mhz=300.0, subnormals="flush")
+    assert report.cycles == found.trace.cycles
+    assert report.cycles <= 1.03 * wanted.cycles
+    assert report.resources["dsp"] <= dsp
+    assert again(found) == str(found.module)
+    assert len(found.script().splitlines()) < 40
+
+
+def test_the_hardware_takes_the_cycles_and_gives_the_bits() -> None:
+    found = allo.autoschedule(kernels.product, max_dsp=16, **FLOATS)
+    assert simulated(found, subnormals="flush") == found.trace.cycles
+    assert found.trace.cycles * 5 < found.trace.plain
+
+
+def test_without_reassociation_every_bit_is_the_kernels() -> None:
+    found = allo.autoschedule(kernels.product, max_dsp=16, **QUICK)
+    ours, wanted = arguments(found), arguments(found)
+    found.build()(*ours)
+    allo.customize(kernels.product).build()(*wanted)
+    assert ours[2].tobytes() == wanted[2].tobytes()
+    assert not any(name == "rebalance" for name, _, _ in found.primitive_sequences)
+
+
+@pytest.mark.parametrize("kernel", [kernels.triangle, kernels.stencil, kernels.sweep, kernels.pair])
+def test_other_shapes_of_nests(kernel: Any) -> None:
+    found = allo.autoschedule(kernel, max_dsp=60, **FLOATS)
+    assert found.trace.cycles < found.trace.plain
+    assert simulated(found, subnormals="flush") == found.trace.cycles
+    assert allo.verify(allo.customize(kernel), found, reassociate=True)
+
+
+def test_kernels_that_data_decide_get_what_is_legal() -> None:
+    moved = allo.autoschedule(kernels.gather, max_dsp=10, **QUICK)
+    assert "equal" in moved.trace.checked
+    swept = allo.autoschedule(kernels.in_place, max_dsp=10, **QUICK)
+    assert swept.trace.cycles <= swept.trace.plain
+    looped = allo.autoschedule(kernels.countdown, **QUICK)
+    assert "while loop" in looped.trace.checked
+    given = allo.autoschedule(
+        kernels.countdown, inputs=lambda rng: [int(rng.integers(30))], **QUICK
+    )
+    assert "equal" in given.trace.checked
+
+
+def test_the_trace_tells_bound_gap_and_limit() -> None:
+    trace = allo.autoschedule(kernels.product, max_dsp=16, **FLOATS).trace
+    assert trace.bound <= trace.cycles
+    assert trace.gap is not None and trace.gap < 0.1
+    text = str(trace)
+    for part in ("considered", "bound of the model", "gap", "limited by DSP (16 of 16)", "checked"):
+        assert part in text
+
+
+def test_what_was_applied_stays() -> None:
+    s = allo.customize(kernels.pair)
+    s.pipeline(s.get_loops()["first"]["j"], initiation_interval=9)
+    before = len(s.primitive_sequences)
+    found = allo.autoschedule(s, max_dsp=40, **FLOATS)
+    assert found.primitive_sequences[:before] == s.primitive_sequences
+    assert len(s.primitive_sequences) == before
+    assert not any("first" in str(call) for call in found.primitive_sequences[before:])
+    assert any("applied primitives" in reason for reason in found.trace.unexplored)
+    assert again(found) == str(found.module)
+
+
+def test_the_smallest_design_of_so_many_cycles() -> None:
+    fast = allo.autoschedule(kernels.product, max_dsp=16, **FLOATS)
+    small = allo.autoschedule(
+        kernels.product, objective="area", max_cycles=4 * fast.trace.cycles, **FLOATS
+    )
+    assert small.trace.cycles <= 4 * fast.trace.cycles
+    assert small.estimate().resources["dsp"] < 16
+
+
+def test_an_interrupt_gives_the_best_so_far() -> None:
+    calls: list[Progress] = []
+
+    def interrupt(at: Progress) -> None:
+        calls.append(at)
+        if at.cycles is not None and len(calls) > 3:
+            raise KeyboardInterrupt
+
+    found = allo.autoschedule(kernels.product, max_dsp=16, progress=interrupt, **FLOATS)
+    assert found.trace.ended == "interrupted"
+    assert found.trace.cycles <= found.trace.plain
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_time_that_is_too_short_is_told() -> None:
+    with pytest.warns(UserWarning, match="too short"):
+        found = allo.autoschedule(kernels.product, max_dsp=16, **{**FLOATS, "seconds": 0.0})
+    assert found.trace.cycles == found.trace.plain
+
+
+def test_a_schedule_that_computes_something_else_is_seen() -> None:
+    wrong = allo.customize(kernels.product)
+    text = str(wrong.module).replace("arith.addf", "arith.subf")
+    changed = type(wrong).from_text(text, "product")
+    checker = Checker(allo.customize(kernels.product), None, {})
+    assert not checker.differs(copy.copy(wrong), reassociated=False)
+    assert "array 2" in checker.differs(changed, reassociated=True)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options", "words"),
+    [
+        (
+            kernels.product,
+            {"max_dsp": 1},
+            "One unit for mulf of f32 takes 2 DSP, and the limit is 1",
+        ),
+        (kernels.product, {"max_lut": 300}, "One unit for"),
+        (kernels.product, {"max_lut": 500}, "The smallest design of product takes"),
+        (kernels.straight, {}, "nothing to schedule in straight"),
+        (kernels.product, {"objective": "speed"}, "not 'speed'"),
+        (kernels.product, {"device": "u9000"}, "There is no device 'u9000'"),
+        (kernels.product, {"seconds": -1}, "seconds is a positive number"),
+    ],
+)
+def test_what_cannot_be_is_refused(kernel: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(AutoscheduleError) as refused:
+        allo.autoschedule(kernel, **{**QUICK, **options})
+    assert words in str(refused.value)
+
+
+def test_limits_that_contradict_what_was_applied_are_refused() -> None:
+    s = allo.customize(kernels.sweep)
+    s.unroll("j", factor=10)
+    s.pipeline("j")
+    with pytest.raises(AutoscheduleError) as refused:
+        allo.autoschedule(s, max_dsp=3, **QUICK)
+    assert "primitives applied already (pipeline, unroll)" in str(refused.value)
+
+
+def test_what_is_read_of_a_kernel() -> None:
+    found = read_kernel(allo.customize(kernels.triangle))
+    nest = found.nests[0]
+    assert [loop.name for loop in nest.chain] == ["i", "j"]
+    assert nest.inner_sums == [("k", True)]
+    assert nest.chain[1].over == ("i", (0, 0), (1, 1))
+    assert read_kernel(allo.customize(kernels.pair)).waits == []
