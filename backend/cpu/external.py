@@ -23,7 +23,7 @@ from allo.dialects.processes.tools import run_tool
 from allo.dialects.text.quoting import include
 from allo.dialects.types import parse_type
 
-from .native.compiler import SECONDS, compile_shared, find_compiler
+from allo.dialects.processes.cpp_compiler import SECONDS, compile_shared, find_compiler
 
 _PREFIX = "__allo_external_"
 _LIBRARY = "lib.so"

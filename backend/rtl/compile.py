@@ -227,6 +227,7 @@ def compile_design(
         waits={name: _waits(compiler, m.waits) for name, m in compiler.modules.items()},
         endless=made.endless,
     )
+    design.compiled = compiler.modules, made.module, compiler.timing.late_returns
     wrapper = None
     if interface is not None and about is not None:
         _refuse_endless(design, top, function.place)

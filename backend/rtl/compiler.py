@@ -169,6 +169,8 @@ class Compiler:
                 emitter.context.debug,
                 emitter.context.waits,
                 owns_units=not emitter.lends,
+                static=static,
+                callees={name: callees[name].module for name in used},
             ),
         )
         return interface
@@ -208,6 +210,7 @@ class Compiler:
                 [interface.module for _, interface in result.instances],
                 {},
                 result.waits,
+                graph=result.graph,
             ),
         )
         return result.interface

@@ -145,6 +145,7 @@ class HardwareDesign:
     waits: dict[str, ModuleWaits] = field(default_factory=dict)
     board: Board | None = None
     endless: bool = False
+    compiled: Any = None
 
     def estimate_resources(self) -> None:
         """Fill in the resources of the report, once; a report that has them stays as it is."""

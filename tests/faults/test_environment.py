@@ -14,7 +14,7 @@ import pytest
 
 import allo
 import allo.backend.hls.csim.prelude as prelude
-from allo.backend.cpu.native import compiler as cpu_compiler
+from allo.dialects.processes import cpp_compiler as cpu_compiler
 from allo.backend.cpu.native.runtime import load_runtime
 from allo.backend.sim.engines.verilator.tools import compiler_version
 from allo.dialects.caches import place as cache_place

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 
 from allo.dialects.diagnostics import ToolFailedError, ToolMissingError
 
-from .libraries import load_library
+from allo.dialects.processes.native_libraries import load_library
 
 _ABI = 1
 _MAPS = "/proc/self/maps"

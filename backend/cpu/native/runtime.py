@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import BuildError, SimulationError
 from allo.dialects.fibers import GROWTHS, MOST_GROWN, Growth, ProcessRecord
 
 from .interrupt import Guarded
-from .libraries import compiled, load_library
+from allo.dialects.processes.native_libraries import compiled, load_library
 
 _ABI = 3
 _SOURCES = ("fiber.cpp", "simulator.cpp", "interface.cpp")

@@ -163,6 +163,25 @@ def never_same_copy(instances: list[Instance]) -> frozenset[frozenset[int]]:
     )
 
 
+def early_ends(instances: list[Instance]) -> set[int]:
+    """Instances, by ``id``, that give words to others and do no more, in a region of many.
+
+    Where they are less than half of the region, what is left to join is hardly less, and none is named.
+    """
+    if len(instances) <= MANY:
+        return set()
+    before = {number for instance in instances for number in instance.after}
+    found = {
+        id(instance)
+        for number, instance in enumerate(instances)
+        if number not in before
+        and not instance.arrays
+        and instance.gives_words
+        and not instance.stopped
+    }
+    return found if 2 * len(found) > len(instances) else set()
+
+
 class Progress:
     """Which instances of a region have been done since its start, and what starts each of them.
 
@@ -195,30 +214,12 @@ class Progress:
         text.register(started, following, 1, reset=0, place=instance.place)
         return pulse
 
-    def _early(self) -> set[int]:
-        """Instances that give words to others and do no more, in a region of many.
-
-        Where they are less than half of the region, what is left to join is hardly less, and none is named.
-        """
-        if len(self._instances) <= MANY:
-            return set()
-        before = {number for instance in self._instances for number in instance.after}
-        found = {
-            id(instance)
-            for number, instance in enumerate(self._instances)
-            if number not in before
-            and not instance.arrays
-            and instance.gives_words
-            and not instance.stopped
-        }
-        return found if 2 * len(found) > len(self._instances) else set()
-
     def finish(self) -> str:
         """High when every instance that ends has been done."""
         text = self._text
         if not self._over:
             return text.register(text.named("done_q"), "%start", 1, reset=0)
-        early = self._early()
+        early = early_ends(self._instances)
         settled: list[tuple[str, str]] = []
         last: list[tuple[str, str]] = []
         for instance, (flag, now) in zip(self._instances, self._over, strict=True):

@@ -25,7 +25,8 @@ from ...read.stream_ops import stream_of, stream_of_type
 from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
 from ..builder import ModuleBuilder, identifier
-from .instances import Instance, Progress, emit_instance
+from ...regions.graph import Given, Member as Joined, RegionGraph, Turn
+from .instances import Instance, Progress, early_ends, emit_instance
 from .iterations import Iterations, LoopRange, loop_range
 from .region_streams import RegionStreams
 from .shared_ports import SharedPorts
@@ -46,6 +47,7 @@ class RegionResult:
     instances: list[tuple[str, Interface]]
     fifos: set[tuple[int, int]]
     waits: ModuleWaits
+    graph: RegionGraph
     trips: int = 1
 
 
@@ -83,6 +85,7 @@ class RegionCompiler:
         self._instances: list[Instance] = []
         self._streams: list[Stream] = []
         self._loop: LoopRange | None = None
+        self._scalar_names: list[str] = []
 
     def run(self) -> RegionResult:
         """Compile the region."""
@@ -103,6 +106,7 @@ class RegionCompiler:
         streams = RegionStreams(self._text, outermost=self._outermost)
         streams.join(self._streams, self._instances, interface)
         watch = BoundsWatch(self._text, self._told)
+        given = [self._given(instance.scalars) for instance in self._instances]
         everyone, flags = self._run_instances(watch)
         memories.finish()
         streams.finish(everyone)
@@ -117,6 +121,7 @@ class RegionCompiler:
             [(i.callee, i.interface) for i in self._instances],
             streams.fifos,
             self._waits(streams, flags, interface),
+            self._graph(given),
             1 if self._loop is None else self._loop.trips,
         )
 
@@ -171,6 +176,49 @@ class RegionCompiler:
             waits.members.append(Member(instance.label, module, name, over, (("", ends),)))
         return waits
 
+    def _given(self, scalars: list[Any]) -> tuple[int | Turn | Given, ...]:
+        """Where the scalars of an instance come from."""
+        order = self._scalar_names
+        found: list[int | Turn | Given] = []
+        for scalar in scalars:
+            if isinstance(scalar, LoopRange):
+                found.append(Turn())
+            elif isinstance(scalar, int):
+                found.append(scalar)
+            else:
+                name, width, signed = scalar
+                found.append(Given(order.index(name), width, signed))
+        return tuple(found)
+
+    def _graph(self, given: list[tuple[int | Turn | Given, ...]]) -> RegionGraph:
+        """The region as who asks for its cycles sees it."""
+        early, loop = early_ends(self._instances), self._loop
+        members = tuple(
+            Joined(
+                instance.label,
+                instance.callee,
+                instance.interface.module,
+                tuple(stream.number for stream in instance.streams),
+                tuple(array.number for array in instance.arrays),
+                scalars,
+                instance.place,
+                tuple(instance.after),
+                bool(instance.stopped),
+                id(instance) in early,
+                instance.interface.frozen,
+            )
+            for instance, scalars in zip(self._instances, given, strict=True)
+        )
+        needs = tuple(
+            (first, second, distance)
+            for second, instance in enumerate(self._instances)
+            for first, distance in instance.needs
+        )
+        turns = None
+        if loop is not None:
+            turns = range(loop.first, loop.first + loop.step * loop.trips, loop.step)
+        return RegionGraph(members, tuple(self._streams), turns, needs)
+
     # --- reading ---------------------------------------------------------------------
 
     def _parameters(self, interface: Interface) -> None:
@@ -195,6 +243,7 @@ class RegionCompiler:
                 width = argument_width(record, position)
                 port = identifier(name)
                 interface.scalars_in.append((port, width))
+                self._scalar_names.append(f"%{port}")
                 function.scalar_types.append(declared or kind)
                 self._env[number] = (f"%{port}", width, True)
 

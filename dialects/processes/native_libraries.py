@@ -7,12 +7,11 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from allo.dialects.caches.files import cached, content_key
-from allo.dialects.processes.shared_library import load_shared
+from ..caches.files import cached, content_key
+from .cpp_compiler import compile_shared, find_compiler
+from .shared_library import load_shared
 
-from .compiler import compile_shared, find_compiler
-
-SOURCES = Path(__file__).resolve().parents[2] / "runtime"
+SOURCES = Path(__file__).resolve().parents[2] / "backend" / "runtime"
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared")
 
 

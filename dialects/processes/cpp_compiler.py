@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from allo.dialects.diagnostics import ToolMissingError
-from allo.dialects.processes.tools import run_tool
+from ..diagnostics import ToolMissingError
+from .tools import run_tool
 
 SECONDS = 120
 

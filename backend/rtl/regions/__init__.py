@@ -1,0 +1,1 @@
+"""Regions in time: the cycles of processes and FIFOs, foretold from their schedules."""

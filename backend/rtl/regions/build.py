@@ -1,0 +1,561 @@
+"""A design's instances as processes and regions of the engine, each with the trace of what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..compiled import CompiledModule
+from ..graph.nodes import Array
+from ..graph.prune import bodies_of, regions_of
+from ..graph.regions import Call
+from ..plan.stream_order import buffer_words
+from ..read.storage import bank_words
+from .code import FunctionCode, Run
+from .graph import Given, Member, RegionGraph
+from .native import Engine, Ints
+from .needs import Needs, find_needs
+from .refusal import Unforeseen
+from .tracer import CHUNK, Budget, Hand, Queue, Tracer
+
+MANY = 1 << 40
+"""The depth of a FIFO that is never full."""
+Words = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class FifoPlace:
+    """A FIFO of the design: its region's instance and name, bits of a word, depth; "" names an outer port."""
+
+    path: tuple[str, ...]
+    region: str
+    name: str
+    width: int
+    depth: int
+    outside: bool = False
+
+
+@dataclass(slots=True)
+class ChannelPlace:
+    """One end of a FIFO: its process, by number."""
+
+    process: int
+    fifo: int
+    putting: bool
+
+
+class Frame:
+    """A function of a process: its own memories, and what it calls."""
+
+    def __init__(self, process: Process, module: CompiledModule, code: FunctionCode) -> None:
+        self.process = process
+        self.module = module
+        self.code = code
+        self.callees: dict[str, Frame | Nested] = {}
+        self.channels: dict[int, int] = {}
+        self.fifos: dict[int, int] = {}
+        self._run: Run | None = None
+        self._memories: dict[int, Words] | None = None
+
+    def life(
+        self,
+        tracer: Tracer,
+        arrays: Sequence[Words | None],
+        queues: Sequence[Queue],
+        channels: Sequence[int],
+        scalars: Sequence[int],
+    ) -> Iterator[Any]:
+        """The generator of one run."""
+        memories = self._own_memories()
+        for array, words in zip(self.module.function.parameters, arrays, strict=True):
+            if words is not None:
+                memories[array.number] = words
+        own = tuple(self.channels.get(n, channel) for n, channel in enumerate(channels))
+        run = self.process.build.run_of(self.module.interface.module)
+        return run(Hand(tracer, self), memories, queues, scalars, own)
+
+    def called(
+        self,
+        tracer: Tracer,
+        arrays: Sequence[Words | None],
+        queues: Sequence[Queue],
+        channels: Sequence[int],
+        scalars: Sequence[int],
+    ) -> Iterator[Any]:
+        """The same for a function that the process calls: it starts in the cycle of the call."""
+        tracer.wait(1)
+        return self.life(tracer, arrays, queues, channels, scalars)
+
+    def _own_memories(self) -> dict[int, Words]:
+        if self._memories is None:
+            needed = self.code.needs.arrays
+            given = {array.number for array in self.module.function.parameters}
+            self._memories = {
+                array.number: words_of(array)
+                for array in self.module.function.arrays
+                if array.number in needed and array.number not in given
+            }
+        return self._memories
+
+
+def words_of(array: Array) -> Words:
+    """The first words of an array, bank after bank."""
+    size = array.layout.bank_depth
+    banks = bank_words(array)
+    if banks is None:
+        return [0] * (size * array.layout.bank_count)
+    return [word for bank in banks for word in bank[:size]]
+
+
+class Process:
+    """A process: what the engine knows of it, and who writes its trace."""
+
+    def __init__(self, build: Build, entity: int, name: str, place: Any, endless: bool) -> None:
+        self.build = build
+        self.entity = entity
+        self.number = build.engine.processes - 1
+        self.name = name
+        self.place = place
+        self.endless = endless
+        self.tracer = Tracer(build.budget)
+        self.frame: Frame | None = None
+        self.channels: list[ChannelPlace] = []
+        self.children: list[Nested] = []
+        self.life: Iterator[Any] | None = None
+        self.over = False
+        self.awaits: Queue | None = None
+
+    def add_channel(self, fifo: int, putting: bool, buffer: int, late: int) -> int:
+        """A new channel; its number in the process."""
+        self.build.engine.add_channel(self.entity, fifo, putting, buffer, late)
+        place = ChannelPlace(self.number, fifo, putting)
+        self.channels.append(place)
+        self.build.channels.append(place)
+        return len(self.channels) - 1
+
+    def begin(self, life: Iterator[Any], *, again: bool) -> None:
+        """Start a run."""
+
+        def whole() -> Iterator[Any]:
+            yield from life
+            self.tracer.end(again=again)
+
+        self.life, self.over = whole(), False
+
+    def step(self) -> None:
+        """Go on until it waits for a word, has gone on for long enough, or ends."""
+        assert self.life is not None
+        self.awaits = None
+        try:
+            self.awaits = next(self.life)
+        except StopIteration:
+            self.over = True
+
+    def give_up(self) -> None:
+        """It waits for a word that never comes."""
+        assert self.awaits is not None and self.frame is not None
+        number = self.build.queue_fifo[id(self.awaits)]
+        channel = next(n for n, c in enumerate(self.channels) if c.fifo == number and not c.putting)
+        self.tracer.stuck(channel)
+        self.over = True
+
+
+class Nested:
+    """A region in the design, and what joins its members."""
+
+    def __init__(self, entity: int, module: CompiledModule, graph: RegionGraph) -> None:
+        self.entity = entity
+        self.module = module
+        self.graph = graph
+        self.members: list[tuple[Member, Process | Nested]] = []
+        self.queues: list[Queue] = []
+        self.number = -1
+        self.build: Build | None = None
+        self._arrays: dict[int, Words] = {}
+
+    def called(
+        self,
+        tracer: Tracer,
+        arrays: Sequence[Words | None],
+        queues: Sequence[Queue],
+        channels: Sequence[int],
+        scalars: Sequence[int],
+    ) -> Iterator[Any]:
+        """A process runs the region."""
+        tracer.call(self.number)
+        self.run(arrays, scalars)
+        return iter(())
+
+    def run(self, arrays: Sequence[Words | None], scalars: Sequence[int]) -> None:
+        """Follow its members to their ends."""
+        assert self.build is not None
+        memories = dict(self._arrays)
+        for array, words in zip(self.module.function.parameters, arrays, strict=True):
+            if words is not None:
+                memories[array.number] = words
+        for turn in [0] if self.graph.turns is None else self.graph.turns:
+            started: list[Process] = []
+            for member, node in self.members:
+                given = [memories.get(number) for number in member.arrays]
+                values = [_scalar(scalar, scalars, turn) for scalar in member.scalars]
+                if member.after or self.graph.turns is not None:
+                    self.build.follow(started)
+                    started = []
+                if isinstance(node, Nested):
+                    node.run(given, values)
+                    continue
+                assert node.frame is not None
+                if self.build.shared_trace(node, values):
+                    continue
+                queues = [self.queues[number] for number in member.streams]
+                channels = [node.frame.channels.get(n, -1) for n in range(len(member.streams))]
+                life = node.frame.life(node.tracer, given, queues, channels, values)
+                node.begin(life, again=self.build.repeats(node))
+                started.append(node)
+            self.build.follow(started)
+
+    def set_arrays(self, needs: Needs) -> None:
+        """Make the memories of the region whose words decide."""
+        given = {array.number for array in self.module.function.parameters}
+        for array in self.module.function.arrays:
+            if array.number in needs.arrays and array.number not in given:
+                self._arrays[array.number] = words_of(array)
+
+
+def _scalar(scalar: Any, scalars: Sequence[int], turn: int) -> int:
+    if isinstance(scalar, int):
+        return scalar
+    if isinstance(scalar, Given):
+        return scalars[scalar.position]
+    return turn
+
+
+@dataclass(slots=True)
+class Build:
+    """A design in the engine.
+
+    Args:
+        modules: compiled functions and regions by module, callees first.
+        late: whether the places of puts are given back a cycle later.
+    """
+
+    modules: Mapping[str, CompiledModule]
+    top: str
+    late: bool
+    budget: Budget
+    engine: Engine = field(default_factory=Engine)
+    needs: dict[str, Needs] = field(default_factory=dict)
+    fifos: list[FifoPlace] = field(default_factory=list)
+    channels: list[ChannelPlace] = field(default_factory=list)
+    processes: list[Process] = field(default_factory=list)
+    regions: list[Nested] = field(default_factory=list)
+    queue_fifo: dict[int, int] = field(default_factory=dict)
+    root: Process | Nested | None = None
+    _codes: dict[str, FunctionCode] = field(default_factory=dict)
+    _runs: dict[str, Run] = field(default_factory=dict)
+    _shared: dict[tuple[Any, ...], Process] = field(default_factory=dict)
+    _same: dict[int, Process] = field(default_factory=dict)
+    _inside: dict[str, bool] = field(default_factory=dict)
+
+    def make(self) -> None:
+        """Make all instances.
+
+        Raises:
+            Unforeseen: for what the model does not know.
+        """
+        self.needs = self.needs or find_needs(self.modules)
+        module = self.modules[self.top]
+        streams = module.function.streams
+        outer = [
+            self._fifo(FifoPlace((), "", s.name, s.width, s.depth, outside=True)) for s in streams
+        ]
+        if module.graph is not None:
+            queues = [Queue() for _ in outer]
+            self.queue_fifo |= {id(queue): n for queue, n in zip(queues, outer, strict=True)}
+            self.root = self._region(self.top, outer, queues, -1, 0, ())
+        else:
+            self.root = self._process(self.top, outer, (-1, 0), (), None, endless=False)
+
+    def _fifo(self, place: FifoPlace) -> int:
+        self.fifos.append(place)
+        self.engine.add_fifos([(MANY if place.outside else place.depth, place.outside)])
+        return len(self.fifos) - 1
+
+    def _region(
+        self,
+        name: str,
+        outer: Sequence[int],
+        queues: Sequence[Queue],
+        parent: int,
+        slot: int,
+        path: tuple[str, ...],
+    ) -> Nested:
+        module = self.modules[name]
+        graph = module.graph
+        assert graph is not None
+        turns = 0 if graph.turns is None else len(graph.turns)
+        entity = self.engine.add_region(parent, slot, turns)
+        nested = Nested(entity, module, graph)
+        nested.build = self
+        nested.set_arrays(self.needs[name])
+        self.regions.append(nested)
+        fifos: list[int] = []
+        for stream in graph.streams:
+            if stream.parameter >= 0:
+                fifos.append(outer[stream.parameter])
+                nested.queues.append(queues[stream.parameter])
+                continue
+            place = FifoPlace(path, module.function.name, stream.name, stream.width, stream.depth)
+            fifos.append(self._fifo(place))
+            self.engine.own(entity, fifos[-1])
+            nested.queues.append(Queue())
+            self.queue_fifo[id(nested.queues[-1])] = fifos[-1]
+        self._refuse_shared(module, graph)
+        for position, member in enumerate(graph.members):
+            inside = [fifos[number] for number in member.streams]
+            where = (*path, member.label)
+            node: Process | Nested
+            if self.modules[member.module].graph is not None:
+                passed = [nested.queues[number] for number in member.streams]
+                node = self._region(member.module, inside, passed, entity, position, where)
+            else:
+                at = (entity, position)
+                node = self._process(
+                    member.module, inside, at, where, member.place, endless=member.endless
+                )
+                self._set_producers(node, nested, member)
+            nested.members.append((member, node))
+            self.engine.add_member(
+                entity, node.entity, member.endless, member.early, member.after
+            )
+        for need in graph.needs:
+            self.engine.add_need(entity, *need)
+        if graph.members and all(m.endless for m in graph.members):
+            raise Unforeseen("no process of it ends", module.function.place)
+        return nested
+
+    def _set_producers(self, process: Process, nested: Nested, member: Member) -> None:
+        ports = self.modules[member.module].interface.streams
+        for number, (_, port) in zip(member.streams, ports, strict=True):
+            if port.direction == "put":
+                nested.queues[number].producer = process
+
+    def _refuse_shared(self, module: CompiledModule, graph: RegionGraph) -> None:
+        """Refuse ports that processes wait for, and memories that decide and that several use at once."""
+        users: dict[int, list[Member]] = {}
+        for member in graph.members:
+            if member.shares:
+                raise Unforeseen(
+                    f"{member.callee} waits for ports of memories that others use in the same cycle",
+                    member.place or module.function.place,
+                )
+            for number in member.arrays:
+                users.setdefault(number, []).append(member)
+        needs = self.needs[module.interface.module]
+        for number, members in users.items():
+            together = [m for m in members if not m.after]
+            if number in needs.arrays and len(together) > 1 and graph.turns is None:
+                name = module.function.arrays[number].name
+                raise Unforeseen(
+                    f"the words of {name}, which several processes use at once, decide what they do",
+                    module.function.place,
+                )
+
+    # --- processes -------------------------------------------------------------------
+
+    def _process(
+        self,
+        name: str,
+        fifos: Sequence[int],
+        where: tuple[int, int],
+        path: tuple[str, ...],
+        place: Any,
+        *,
+        endless: bool,
+    ) -> Process:
+        entity = self.engine.add_process(*where)
+        module = self.modules[name]
+        process = Process(self, entity, module.function.name, place, endless)
+        self.processes.append(process)
+        process.frame = self._frame(process, name, fifos, path, None)
+        return process
+
+    def _frame(
+        self,
+        process: Process,
+        name: str,
+        fifos: Sequence[int],
+        path: tuple[str, ...],
+        caller: Frame | None,
+    ) -> Frame:
+        """The frame of a function, with its channels, and those of what it calls."""
+        module, code = self.modules[name], self.code_of(name)
+        if module.interface.bounds:
+            raise Unforeseen("it checks subscripts while it runs", module.function.place)
+        frame = Frame(process, module, code)
+        for stream, fifo in zip(module.function.streams, fifos, strict=True):
+            number, putting = stream.number, stream.direction == "put"
+            buffer = code.buffers.get(number, 0)
+            frame.fifos[number] = fifo
+            if caller is not None and not buffer:
+                continue  # it uses its caller's
+            if caller is not None and not putting:
+                raise Unforeseen(
+                    f"{module.function.name}, which a process calls, takes words of {stream.name} ahead",
+                    module.function.place,
+                )
+            if stream.direction:
+                late = int(self.late and putting and buffer > 0)
+                frame.channels[number] = process.add_channel(fifo, putting, buffer, late)
+        for region in regions_of(module.function.root):
+            if isinstance(region, Call):
+                self._callee(frame, region, path)
+        return frame
+
+    def _callee(self, frame: Frame, call: Call, path: tuple[str, ...]) -> None:
+        name = frame.module.callees[call.callee]
+        if self.quiet_cycles(name) is not None:
+            return
+        process = frame.process
+        fifos = [frame.fifos[stream.number] for stream in call.streams]
+        for stream in call.streams:
+            if frame.code.buffers.get(stream.number):
+                buffered = self.modules[name].graph is not None or self.code_of(name).buffers
+                if buffered:
+                    raise Unforeseen(
+                        f"{call.callee} and who calls it both hold words of {stream.name}", call.place
+                    )
+        known = frame.callees.get(call.callee)
+        if known is not None:
+            before = known.fifos if isinstance(known, Frame) else {}
+            if list(before.values()) != fifos:
+                raise Unforeseen(
+                    f"{call.callee} is called with other streams elsewhere", call.place
+                )
+            return
+        if self.modules[name].graph is None:
+            frame.callees[call.callee] = self._frame(process, name, fifos, path, frame)
+            return
+        where = (*path, call.callee)
+        if self.needs[name].streams & set(range(len(fifos))) and fifos:
+            raise Unforeseen(f"words that a process shares with {call.callee} decide", call.place)
+        queues = [Queue() for _ in fifos]
+        nested = self._region(name, fifos, queues, process.entity, 0, where)
+        nested.number = len(process.children)
+        process.children.append(nested)
+        self.engine.add_child(process.entity, nested.entity)
+        frame.callees[call.callee] = nested
+
+    # --- what functions do -------------------------------------------------------------
+
+    def code_of(self, name: str) -> FunctionCode:
+        """What makes the generator of a function."""
+        if name not in self._codes:
+            module = self.modules[name]
+            buffers: dict[int, int] = {}
+            for body in bodies_of(module.function.root):
+                for number, words in buffer_words(body, late=self.late).items():
+                    buffers[number] = max(buffers.get(number, 0), words)
+            self._codes[name] = FunctionCode(
+                module,
+                self.needs[name],
+                buffers,
+                lambda callee: self.quiet_cycles(module.callees[callee]),
+                lambda callee: self.modules[module.callees[callee]].graph is not None,
+            )
+        return self._codes[name]
+
+    def run_of(self, name: str) -> Run:
+        """The generator of a function."""
+        if name not in self._runs:
+            self._runs[name] = self.code_of(name).compile()
+        return self._runs[name]
+
+    def quiet_cycles(self, name: str) -> int | None:
+        """Cycles of a called function that decides nothing and waits for nothing, None for any other."""
+        module, needs = self.modules[name], self.needs[name]
+        if module.function.streams or module.graph is not None or needs.results:
+            return None
+        if any(number < 0 for number in needs.arrays):
+            return None
+        return module.interface.cycles
+
+    # --- following ---------------------------------------------------------------------
+
+    def repeats(self, process: Process) -> bool:
+        """Whether all runs of a process are the same."""
+        assert process.frame is not None
+        frames = [process.frame]
+        for frame in frames:
+            for inner in frame.callees.values():
+                if isinstance(inner, Nested):
+                    return False
+                frames.append(inner)
+        return all(frame.code.pure for frame in frames) and not process.frame.code.needs.args
+
+    def shared_trace(self, process: Process, scalars: Sequence[int]) -> bool:
+        """Whether a process does what another one does, whose trace is there."""
+        if not self.repeats(process) or process.endless:
+            return False
+        if process.over:
+            return True  # its first run is that of all
+        assert process.frame is not None
+        key = (process.frame.module.interface.module, len(process.channels))
+        known = self._shared.setdefault(key, process)
+        if known is process:
+            return False
+        self._same[process.number] = known
+        return True
+
+    def follow(self, started: Sequence[Process]) -> None:
+        """Follow processes to their ends; one that never ends until others need no more of it."""
+        for process in started:
+            if not process.endless:
+                while not process.over:
+                    self._advance(process)
+
+    def _advance(self, process: Process) -> None:
+        """One step of a process, after the steps of those that give it the words it waits for."""
+        stack = [process]
+        while stack:
+            current = stack[-1]
+            current.tracer.go_on(CHUNK) if current.tracer.full else None
+            if current.awaits is None or current.awaits:
+                current.step()
+            waiting = current.awaits
+            if waiting is None or waiting or current.over:
+                stack.pop()
+                continue
+            giver = waiting.producer
+            if giver is None or giver.over or giver in stack or giver.life is None:
+                current.give_up()
+                stack.pop()
+                continue
+            stack.append(giver)
+
+    def finish(self) -> None:
+        """Give the engine all traces."""
+        made: dict[int, tuple[Any, Any, Ints]] = {}
+        for process in self.processes:
+            source = self._same.get(process.number, process)
+            if source.number not in made:
+                code, starts = source.tracer.variants()
+                made[source.number] = code, starts, source.tracer.records()
+            code, starts, records = made[source.number]
+            self.engine.set_variants(process.entity, code, starts)
+            self.engine.set_trace(process.entity, records)
+
+    def feed(self, entity: int) -> bool:
+        """Follow a process that never ends further; whether there was more."""
+        process = next(p for p in self.processes if p.entity == entity)
+        if process.life is None or process.over:
+            return False
+        before = process.tracer.size
+        while process.tracer.size == before and not process.over:
+            process.tracer.go_on(CHUNK)
+            self._advance(process)
+        code, starts = process.tracer.variants()
+        self.engine.set_variants(entity, code, starts)
+        self.engine.feed(entity, process.tracer.records())
+        return process.tracer.size > before

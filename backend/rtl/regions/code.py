@@ -1,0 +1,489 @@
+"""A function's regions as a Python generator that writes the trace of a run.
+
+What decides the order and the number of stream operations is computed (:mod:`.needs`), and nothing else. The
+generator yields a queue when it waits for a word of it, and None where a process that never ends has gone on
+for long enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..compiled import CompiledModule
+from ..graph.nodes import Body, Node
+from ..graph.prune import bodies_of, regions_of
+from ..graph.regions import Block, Call, If, Leaf, Level, Loop, Region, Seq, While
+from ..plan.cycles import region_cycles
+from .needs import Needs
+from .refusal import Unforeseen
+from .values import linear, mask, signed, software, wire
+from .variants import PIPE, STEPS, shape_of
+
+Run = Callable[..., Iterator[Any]]
+
+
+class FunctionCode:
+    """One function's generator.
+
+    Args:
+        cycles_of: cycles of a called function that never waits and decides nothing, None for any other.
+        is_region: whether a called function is a region, by its name.
+
+    Attributes:
+        buffers: words of the elastic buffer of each stream, by number.
+        pure: whether a run of it depends on nothing outside of it but its scalar arguments.
+    """
+
+    def __init__(
+        self,
+        module: CompiledModule,
+        needs: Needs,
+        buffers: dict[int, int],
+        cycles_of: Callable[[str], int | None],
+        is_region: Callable[[str], bool],
+    ) -> None:
+        self.module = module
+        self.needs = needs
+        self.buffers = buffers
+        self._cycles_of = cycles_of
+        self._is_region = is_region
+        self._lines: list[str] = []
+        self._depth = 1
+        self._space: dict[str, Any] = {}
+        self._known: set[int] = set()
+        self._filling: Body | None = None
+        self._frozen = module.interface.frozen
+        self.pure = not needs.streams and not needs.arrays
+
+    def compile(self) -> Run:
+        """The generator ``run(T, M, Q, X, C)``: tracer, memories by array, queues, scalars, channels."""
+        function = self.module.function
+        crossing = sorted(
+            node.number
+            for body in bodies_of(function.root)
+            for node in body.nodes
+            if node.number in self.needs.nodes
+        )
+        if crossing:
+            self._line(" = ".join(f"v{n}" for n in crossing) + " = 0")
+        for position, node in enumerate(function.scalar_args):
+            if node.number in self.needs.nodes:
+                self._line(f"v{node.number} = X[{position}]")
+        self._sequence(function.root, root=True)
+        if function.drain:
+            self._wait(str(function.drain))
+        if any(isinstance(value, Node) for value in function.returned):
+            self._wait("1")
+        for stream in function.streams:
+            if self.buffers.get(stream.number) and stream.direction == "put":
+                self._line(f"T.settle(C[{stream.number}])")
+        with self._fresh():
+            results = [
+                self._value(value)
+                if isinstance(value, Node) and position in self.needs.results
+                else "0"
+                for position, value in enumerate(function.returned)
+            ]
+            self._line(f"return ({''.join(f'{r}, ' for r in results)})")
+        self._line("yield None")
+        text = "def run(T, M, Q, X, C):\n" + "\n".join(self._lines) + "\n"
+        exec(compile(text, f"<regions of {function.name}>", "exec"), self._space)
+        run: Run = self._space["run"]
+        return run
+
+    # --- text ------------------------------------------------------------------------
+
+    def _line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def _block(self, head: str) -> Iterator[None]:
+        self._line(head)
+        self._depth += 1
+        known = set(self._known)
+        before = len(self._lines)
+        yield
+        if len(self._lines) == before:
+            self._line("pass")
+        self._known = known
+        self._depth -= 1
+
+    @contextmanager
+    def _fresh(self) -> Iterator[None]:
+        """Values that are stable are computed anew from here on."""
+        saved, self._known = self._known, set()
+        yield
+        self._known = saved
+
+    def _wait(self, cycles: str) -> None:
+        self._line(f"T.wait({cycles})")
+
+    def _own(self, hint: str, value: Any) -> str:
+        """The name of an object in the generator's space."""
+        name = f"{hint}{len(self._space)}"
+        self._space[name] = value
+        return name
+
+    # --- values ----------------------------------------------------------------------
+
+    def _value(self, node: Node) -> str:
+        """The text of a node's value; what is computed from stable values is computed where it is used."""
+        if node.kind == "const":
+            return str(node.data & mask(node.width))
+        here = node.body is self.module.static or node.body is self._filling
+        if here and node.number not in self._known and not node.is_free:
+            self._compute(node)
+        return f"v{node.number}"
+
+    def _compute(self, node: Node) -> None:
+        self._known.add(node.number)
+        if node.kind == "load":
+            self._load(node)
+            return
+        names = [self._value(operand) for operand in node.operands]
+        match node.kind:
+            case "lin":
+                terms = [self._value(term) for term, _ in node.data.terms]
+                text = linear(node.data, terms, node.width)
+            case "wire":
+                text = wire(node, names)
+            case "exit":
+                text = names[0]
+            case "op":
+                assert node.operator is not None
+                name = self._own("op", software(node.operator))
+                text = f"{name}({', '.join(names)})"
+            case _:
+                raise Unforeseen(f"it depends on a {node.kind}", node.place)
+        self._line(f"v{node.number} = {text}")
+
+    def _signed(self, node: Node) -> str:
+        return signed(self._value(node), node.width)
+
+    def _body(self, body: Body, nodes: Sequence[Node] | None = None) -> str:
+        """Compute what decides in a run of a body; the conditions of its stream operations as bits."""
+        needs = self.needs
+        conditions: list[str] = []
+        self._filling = body
+        for node in body.nodes if nodes is None else nodes:
+            if node.stream is not None:
+                conditions += self._stream(node)
+            elif node.kind == "store":
+                self._store(node)
+            elif node.number in needs.nodes and not node.is_free and node.number not in self._known:
+                self._compute(node)
+        if not conditions:
+            return "0"
+        return " | ".join(f"{text} << {n}" if n else text for n, text in enumerate(conditions))
+
+    def _stream(self, node: Node) -> list[str]:
+        assert node.stream is not None
+        if node.tries:
+            raise Unforeseen(
+                f"{node.stream.name} is asked without waiting, so what happens depends on the cycle",
+                node.place,
+            )
+        number, decides = node.stream.number, node.stream.number in self.needs.streams
+        self._known.add(node.number)
+        condition = [] if node.predicate is None else [self._value(node.predicate)]
+        if decides and node.kind == "get":
+            with self._block(f"if {condition[0]}:") if condition else _nothing():
+                self._line(f"while not Q[{number}]: yield Q[{number}]")
+                self._line(f"v{node.number} = Q[{number}].popleft()")
+        elif decides:
+            with self._block(f"if {condition[0]}:") if condition else _nothing():
+                self._line(f"Q[{number}].append({self._value(node.operands[0])})")
+        return condition
+
+    def _address(self, node: Node) -> tuple[str, str]:
+        """The list of an access's array, and the place in it."""
+        access = node.access
+        assert access is not None
+        number, depth = access.array.number, access.array.layout.bank_depth
+        word = "0" if access.word_node is None else self._value(access.word_node)
+        if access.bank is not None:
+            place = f"{access.bank * depth} + {word}" if access.bank else word
+        else:
+            banks = access.candidates
+            assert access.bank_node is not None
+            table = self._own("B", [b * depth for b in banks])
+            bank = self._value(access.bank_node)
+            place = f"{table}[{bank} if {bank} < {len(banks)} else 0] + {word}"
+        return f"M[{number}]", place
+
+    def _load(self, node: Node) -> None:
+        array, place = self._address(node)
+        self._line(f"v{node.number} = {place}")
+        self._line(f"v{node.number} = {array}[v{node.number}] if v{node.number} < len({array}) else 0")
+
+    def _store(self, node: Node) -> None:
+        access = node.access
+        assert access is not None and access.data is not None
+        if access.array.number not in self.needs.arrays:
+            return
+        array, place = self._address(node)
+        value = self._value(access.data)
+        with self._block(f"if {self._value(access.predicate)}:") if access.predicate else _nothing():
+            self._line(f"{array}[{place}] = {value}")
+
+    # --- regions ---------------------------------------------------------------------
+
+    def _sequence(self, seq: Seq, *, root: bool = False) -> None:
+        """Regions one after the other; an empty one takes a cycle."""
+        for position, child in enumerate(seq.children):
+            if position and seq.waits.get(position):
+                self._wait(str(seq.waits[position]))
+            self._region(child)
+        if not seq.children:
+            self._wait("1")
+
+    def _region(self, region: Region) -> None:
+        cycles = region_cycles(region, self._cycles_of) if self._is_quiet(region) else None
+        if cycles is not None:
+            self._wait(str(cycles))
+            return
+        match region:
+            case Block():
+                self._straight(region.body)
+            case Leaf():
+                with self._fresh():
+                    self._leaf(region)
+            case Loop():
+                self._loop(region)
+            case If():
+                with self._fresh():
+                    condition = self._value(region.condition)
+                for head, branch in ((f"if {condition}:", region.then), ("else:", region.other)):
+                    with self._block(head):
+                        self._sequence(branch)
+            case While():
+                self._while(region)
+            case Call():
+                with self._fresh():
+                    self._call(region)
+            case _:
+                raise Unforeseen(f"it holds a {type(region).__name__}")
+
+    def _is_quiet(self, region: Region) -> bool:
+        """Whether a region passes no words, and changes nothing that decides."""
+        for inner in regions_of(region):
+            if isinstance(inner, Call) and self._cycles_of(inner.callee) is None:
+                return False
+            if isinstance(inner, Block | Leaf) and any(map(self._counts, inner.body.nodes)):
+                return False
+        return True
+
+    def _counts(self, node: Node) -> bool:
+        if node.stream is not None:
+            return True
+        if node.kind == "store":
+            assert node.access is not None
+            return node.access.array.number in self.needs.arrays
+        # Values that cross bodies may decide elsewhere.
+        return node.crosses and node.number in self.needs.nodes
+
+    def _straight(self, body: Body) -> None:
+        with self._fresh():
+            holds = self._body(body)
+        if any(node.stream is not None for node in body.nodes):
+            self._emit(body, STEPS, holds)
+        else:
+            self._wait(str(body.stay))
+
+    def _emit(self, body: Body, kind: int, holds: str, times: str = "1") -> None:
+        shape = self._own("S", (shape_of(self.module.function, body, self.buffers, self._frozen), kind))
+        self._line(f"T.emit({shape}, {holds}, C, {times})")
+
+    def _loop(self, loop: Loop) -> None:
+        level = loop.level
+        with self._fresh():
+            head, before = self._levels([level])
+        with self._guarded([level], before):
+            with self._block(head[0]):
+                for line in head[1:]:
+                    self._line(line)
+                self._sequence(loop.child)
+                if loop.guard is not None:
+                    with self._fresh():
+                        self._line(f"if not {self._value(loop.guard)}: break")
+                if loop.wait:
+                    self._wait(str(loop.wait))
+            if loop.wait:
+                self._wait(str(-loop.wait))
+
+    def _levels(self, levels: Sequence[Level]) -> tuple[list[str], str]:
+        """The head of one loop, the lines that begin its body, and whether it runs at all, "" for always."""
+        (level,) = levels
+        iv = f"v{level.iv.number}"
+        if level.trips is not None:
+            return [f"for {iv} in range({max(1, level.trips)}):"], ""
+        assert level.lower is not None and level.upper is not None
+        lower, upper = self._signed(level.lower), self._signed(level.upper)
+        step = str(level.step) if level.stride is None else self._signed(level.stride)
+        found = self._own("R", None)
+        self._line(f"{found} = range({lower}, {upper}, max(1, {step}))")
+        runs = f"len({found})" if level.stride is None else f"({step}) > 0 and len({found})"
+        bits = mask(level.iv.width)
+        if level.counts:
+            return [f"for {iv} in range(len({found})):"], runs
+        return [f"for {iv} in {found}:", f"{iv} &= {bits}"], runs
+
+    @contextmanager
+    def _guarded(self, levels: Sequence[Level], runs: str) -> Iterator[None]:
+        """A loop that takes a cycle where it finds that it does not run."""
+        if not runs:
+            yield
+            return
+        with self._block(f"if not ({runs}):"):
+            self._wait("1")
+        with self._block("else:"):
+            yield
+
+    def _while(self, region: While) -> None:
+        if region.never_ends:
+            with self._block("while True:"):
+                self._sequence(region.child)
+                self._line("if T.full: yield None")
+            return
+        with self._block("while True:"):
+            self._sequence(region.test)
+            with self._fresh():
+                condition = self._value(region.condition)
+                with self._block(f"if not {condition}:"):
+                    self._wait("1")
+                    self._line("break")
+            self._sequence(region.child)
+
+    # --- loops without loops inside ---------------------------------------------------
+
+    def _leaf(self, leaf: Leaf) -> None:
+        body = leaf.body
+        waits = any(node.waits for node in body.nodes)
+        if waits and leaf.exit is not None and body.overlaps:
+            raise Unforeseen("a pipeline that waits for streams is left early", leaf.place)
+        if not waits:
+            self._line("K = 0")
+        kind = PIPE if body.overlaps else STEPS
+        if not leaf.levels:
+            with self._block("while True:"):
+                self._iteration(leaf, waits, kind)
+                self._line("if T.full: yield None")
+            self._end_of_leaf(leaf, waits)
+            return
+        plain = waits and not self._decides(body) and leaf.exit is None
+        if plain and all(level.trips is not None for level in leaf.levels):
+            trips = 1
+            for level in leaf.levels:
+                trips *= max(1, level.trips or 1)
+            self._emit(body, kind, "0", str(trips))
+            self._end_of_leaf(leaf, waits)
+            return
+        self._nest(leaf, waits, kind)
+
+    def _decides(self, body: Body) -> bool:
+        """Whether iterations of a body differ in what they pass, or change what decides."""
+        return any(
+            (node.stream is not None and node.predicate is not None)
+            or (node.stream is not None and node.stream.number in self.needs.streams)
+            or (node.stream is None and self._counts(node))
+            for node in body.nodes
+        )
+
+    def _nest(self, leaf: Leaf, waits: bool, kind: int) -> None:
+        depth, guards = self._depth, []
+        checks = []
+        for level in leaf.levels:
+            if level.trips is None:
+                # Bounds may follow from counters of this nest, whose first values are 0.
+                self._line(f"v{level.iv.number} = 0")
+        for level in leaf.levels:
+            if level.trips is None:
+                with self._fresh():
+                    _, runs = self._levels([level])
+                checks.append(runs)
+        with self._guarded(leaf.levels, " and ".join(checks)):
+            self._line("E = 0")
+            for level in leaf.levels:
+                with self._fresh():
+                    head, _ = self._levels([level])
+                self._line(head[0])
+                self._depth += 1
+                guards.append(level)
+                for line in head[1:]:
+                    self._line(line)
+            self._iteration(leaf, waits, kind)
+            if leaf.exit is not None:
+                for _ in guards[1:]:
+                    self._depth -= 1
+                    self._line("if E: break")
+            self._depth -= len(guards) if leaf.exit is None else 1
+            self._end_of_leaf(leaf, waits)
+        self._depth = depth
+
+    def _iteration(self, leaf: Leaf, waits: bool, kind: int) -> None:
+        body, found = leaf.body, leaf.exit
+        nodes = list(body.nodes)
+        if found is not None and found.guessing:
+            present = {node.number for node in nodes}
+            nodes = [n for n in found.nodes if n.number in present or n.number in self.needs.nodes]
+        with self._fresh():
+            holds = self._body(body, nodes)
+            if waits:
+                self._emit(body, kind, holds)
+            else:
+                self._line("K += 1")
+                self._line("if not K & 65535: T.check()")
+            if found is not None:
+                for guess in found.guesses if found.guessing else ():
+                    self._final(guess.store, guess.final)
+                self._line(f"E = {self._value(found.node)}")
+                self._line("if E: break")
+
+    def _final(self, store: Node, final: Node) -> None:
+        """What the last iteration leaves in a register, which every other one leaves, too."""
+        access = store.access
+        assert access is not None
+        if access.array.number in self.needs.arrays:
+            array, place = self._address(store)
+            self._line(f"{array}[{place}] = {self._value(final)}")
+
+    def _end_of_leaf(self, leaf: Leaf, waits: bool) -> None:
+        body = leaf.body
+        if waits:
+            if body.overlaps:
+                self._line(f"T.drain({body.depth})")
+            return
+        if leaf.gap:
+            runs = 1
+            for level in leaf.levels[: leaf.outer]:
+                runs *= level.trips or 1
+            self._wait(f"(K - 1) * {body.ii} + {(runs - 1) * leaf.gap + body.stay}")
+            return
+        self._wait(f"(K - 1) * {body.ii} + {body.stay}")
+
+    # --- calls -----------------------------------------------------------------------
+
+    def _call(self, call: Call) -> None:
+        cycles = self._cycles_of(call.callee)
+        if cycles is not None:
+            self._wait(str(cycles + 1))
+            return
+        arrays = ", ".join(str(array.number) for array in call.arrays)
+        scalars = ", ".join(
+            self._value(node) if node.number in self.needs.nodes or node.kind == "const" else "0"
+            for node in call.scalars
+        )
+        streams = ", ".join(str(stream.number) for stream in call.streams)
+        given = f"M, ({arrays}{',' * bool(arrays)}), Q, C, ({streams}{',' * bool(streams)})"
+        text = f"yield from T.call({call.callee!r}, {given}, ({scalars}{',' * bool(scalars)}))"
+        self._line(f"Z = {text}")
+        for position, node in enumerate(call.results):
+            if node.number in self.needs.nodes:
+                self._line(f"v{node.number} = Z[{position}]")
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

@@ -1,0 +1,181 @@
+"""The engine of regions: ``backend/runtime/regions.cpp``, compiled once on this machine, and its tables."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from allo.dialects.processes.native_libraries import load_library
+
+_ABI = 1
+_LIBRARY = "liballo_regions.so"
+_SOURCES = ("regions.cpp", "regions_starts.cpp", "regions_interface.cpp")
+_HEADERS = ("regions.hpp",)
+WAIT, DRAIN, CALL, END, SETTLE = -1, -2, -3, -4, -5
+"""Records of traces that are no variants of bodies."""
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+class Status(enum.IntEnum):
+    """Why the engine came back."""
+
+    DONE = 0
+    DEADLOCK = 1
+    HUNGRY = 2
+    TOO_LONG = 3
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = load_library(
+        _LIBRARY, _SOURCES, _HEADERS, "the model of regions", lambda lib: _is_current(lib)
+    )
+    for name in ("new", "end", "events", "waits"):
+        getattr(library, f"allo_regions_{name}").restype = (
+            ctypes.c_void_p if name == "new" else ctypes.c_int64
+        )
+    return library
+
+
+def _is_current(library: ctypes.CDLL) -> bool:
+    return hasattr(library, "allo_regions_abi") and library.allo_regions_abi() == _ABI
+
+
+def _pointer(array: npt.NDArray[Any]) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+class Engine:
+    """One design's processes, regions and FIFOs in time."""
+
+    def __init__(self) -> None:
+        self._call = _library()
+        self._handle = ctypes.c_void_p(self._call.allo_regions_new())
+        self._kept: dict[tuple[str, int], Any] = {}
+        self.fifos = self.channels = self.entities = self.processes = 0
+
+    def __del__(self) -> None:
+        self._call.allo_regions_free(self._handle)
+
+    def add_fifos(self, rows: Sequence[tuple[int, bool]]) -> None:
+        """FIFOs: the depth of each, and whether its other end is outside."""
+        table = np.array(rows, np.int64).reshape(-1)
+        self._call.allo_regions_fifos(self._handle, _pointer(table), ctypes.c_int64(len(rows)))
+        self.fifos += len(rows)
+
+    def add_process(self, parent: int, slot: int) -> int:
+        """A process in a region (``slot``: its position there), or one that another calls."""
+        self.entities += 1
+        self.processes += 1
+        return int(self._call.allo_regions_process(self._handle, parent, slot))
+
+    def add_channel(self, entity: int, fifo: int, putting: bool, buffer: int, late: int) -> None:
+        """The next channel of a process."""
+        self.channels += 1
+        self._call.allo_regions_channel(self._handle, entity, fifo, int(putting), buffer, late)
+
+    def add_child(self, entity: int, child: int) -> None:
+        """A region that a process calls."""
+        self._call.allo_regions_child(self._handle, entity, child)
+
+    def add_region(self, parent: int, slot: int, turns: int) -> int:
+        """A region; ``turns``: iterations of one that is a loop, or 0."""
+        self.entities += 1
+        turns_ = ctypes.c_int64(turns)
+        return int(self._call.allo_regions_region(self._handle, parent, slot, turns_))
+
+    def add_member(
+        self, region: int, member: int, endless: bool, early: bool, after: Sequence[int]
+    ) -> None:
+        """The next member of a region."""
+        table = np.array(after, np.int32)
+        self._call.allo_regions_member(
+            self._handle, region, member, int(endless), int(early), _pointer(table), len(after)
+        )
+
+    def add_need(self, region: int, first: int, second: int, distance: int) -> None:
+        """How far the second member of a loop may be ahead of the end of the first."""
+        self._call.allo_regions_need(self._handle, region, first, second, ctypes.c_int64(distance))
+
+    def own(self, region: int, fifo: int) -> None:
+        """A FIFO is emptied when a region starts."""
+        self._call.allo_regions_own(self._handle, region, fifo)
+
+    def set_variants(self, entity: int, code: Ints, starts: Longs) -> None:
+        """The variants of the bodies of a process."""
+        self._kept["variants", entity] = code, starts
+        self._call.allo_regions_variants(
+            self._handle, entity, _pointer(code), _pointer(starts), ctypes.c_int64(len(starts))
+        )
+
+    def set_trace(self, entity: int, records: Ints) -> None:
+        """What a process does: pairs of a variant and how often, or of another record."""
+        self._kept["trace", entity] = records
+        size = ctypes.c_int64(len(records) // 2)
+        self._call.allo_regions_trace(self._handle, entity, _pointer(records), size)
+
+    def set_depths(self, depths: Longs) -> None:
+        """The depths of all FIFOs."""
+        self._call.allo_regions_depths(self._handle, _pointer(depths))
+
+    def run(self, top: int, limit: int) -> Status:
+        """Run from the start of ``top`` to its end."""
+        self._call.allo_regions_begin(self._handle, top, ctypes.c_int64(limit))
+        return self.resume()
+
+    def resume(self) -> Status:
+        """Go on after a process has got more of its trace."""
+        return Status(self._call.allo_regions_run(self._handle))
+
+    def hungry(self) -> int:
+        """The process whose trace is at its end."""
+        return int(self._call.allo_regions_hungry(self._handle))
+
+    def feed(self, entity: int, records: Ints) -> None:
+        """Give a hungry process its whole trace so far."""
+        self._kept["trace", entity] = records
+        size = ctypes.c_int64(len(records) // 2)
+        self._call.allo_regions_feed(self._handle, entity, _pointer(records), size)
+
+    @property
+    def end(self) -> int:
+        """Cycles from start to end."""
+        return int(self._call.allo_regions_end(self._handle))
+
+    @property
+    def events(self) -> int:
+        """Events of the last run."""
+        return int(self._call.allo_regions_events(self._handle))
+
+    def fills(self) -> tuple[Longs, Longs]:
+        """Of each FIFO its highest fill, and the words that passed."""
+        most, words = np.zeros(self.fifos, np.int64), np.zeros(self.fifos, np.int64)
+        self._call.allo_regions_fills(self._handle, _pointer(most), _pointer(words))
+        return most, words
+
+    def stalls(self) -> tuple[Longs, Ints]:
+        """Of each channel the cycles waited for it; of each process the channel it waits for now."""
+        stalled, waits = np.zeros(self.channels, np.int64), np.zeros(self.processes, np.int32)
+        self._call.allo_regions_stalls(self._handle, _pointer(stalled), _pointer(waits))
+        return stalled, waits
+
+    def times(self) -> tuple[Longs, Longs]:
+        """Start and end of each process and region in its last run."""
+        starts, ends = np.zeros(self.entities, np.int64), np.zeros(self.entities, np.int64)
+        self._call.allo_regions_times(self._handle, _pointer(starts), _pointer(ends))
+        return starts, ends
+
+    def waits(self) -> Longs:
+        """Every wait: channel, and the cycles from which and until which."""
+        count = int(self._call.allo_regions_waits(self._handle, None))
+        rows = np.zeros((count, 3), np.int64)
+        self._call.allo_regions_waits(self._handle, _pointer(rows))
+        return rows

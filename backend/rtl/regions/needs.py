@@ -1,0 +1,222 @@
+"""What decides the order and the number of stream operations: nodes, arrays and words, module by module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..compiled import CompiledModule
+from ..graph.nodes import Array, Node
+from ..graph.prune import bodies_of, regions_of
+from ..graph.regions import Call, If, Leaf, Loop, While
+from .graph import Given
+
+
+@dataclass(slots=True)
+class Needs:
+    """What decides in one module.
+
+    Attributes:
+        nodes, arrays, streams: numbers of the nodes whose values, the arrays whose words and the streams whose
+            words decide.
+        args, results: positions of scalar arguments and of results that do.
+    """
+
+    nodes: set[int] = field(default_factory=set)
+    arrays: set[int] = field(default_factory=set)
+    streams: set[int] = field(default_factory=set)
+    args: set[int] = field(default_factory=set)
+    results: set[int] = field(default_factory=set)
+
+    @property
+    def size(self) -> int:
+        """How much is known to decide."""
+        sets = (self.nodes, self.arrays, self.streams, self.args, self.results)
+        return sum(map(len, sets))
+
+
+def find_needs(modules: Mapping[str, CompiledModule]) -> dict[str, Needs]:
+    """What decides in each module, wherever its instances stand."""
+    found = {name: Needs() for name in modules}
+    before = -1
+    while before != (before := sum(needs.size for needs in found.values())):
+        for name, module in modules.items():
+            if module.graph is None:
+                _Function(module, found, found[name]).run()
+            else:
+                _region(module, found, found[name])
+    return found
+
+
+def _region(module: CompiledModule, found: Mapping[str, Needs], needs: Needs) -> None:
+    assert module.graph is not None
+    _share_parameters(module, needs)
+    for member in module.graph.members:
+        inner = found[member.module]
+        _join(inner.streams, needs.streams, member.streams)
+        _join_parameters(inner, needs, member.arrays)
+        for position, scalar in enumerate(member.scalars):
+            if position in inner.args and isinstance(scalar, Given):
+                needs.args.add(scalar.position)
+    _share_parameters(module, needs)
+
+
+def _share_parameters(module: CompiledModule, needs: Needs) -> None:
+    """Let both names of an array parameter, inside and outside of its module, be known to decide."""
+    for position, array in enumerate(module.function.parameters):
+        if {parameter(position), array.number} & needs.arrays:
+            needs.arrays |= {parameter(position), array.number}
+
+
+def _join(inner: set[int], outer: set[int], joined: Iterable[int]) -> None:
+    """Let both sides of the ports between a module and what is in it know what decides."""
+    for position, number in enumerate(joined):
+        if position in inner or number in outer:
+            inner.add(position)
+            outer.add(number)
+
+
+def _join_parameters(inner: Needs, outer: Needs, joined: Iterable[int]) -> None:
+    for position, number in enumerate(joined):
+        key = parameter(position)
+        if key in inner.arrays or number in outer.arrays:
+            inner.arrays.add(key)
+            outer.arrays.add(number)
+
+
+def parameter(position: int) -> int:
+    """The number under which an array parameter is known outside of its module."""
+    return ~position
+
+
+class _Function:
+    """What decides in one function."""
+
+    def __init__(
+        self, module: CompiledModule, found: Mapping[str, Needs], needs: Needs
+    ) -> None:
+        self._module = module
+        self._found = found
+        self._needs = needs
+        self._root = module.function.root
+        self._stack: list[Node] = []
+
+    def run(self) -> None:
+        """Find it, given what is known of other modules."""
+        function, needs = self._module.function, self._needs
+        _share_parameters(self._module, needs)
+        self._stack = list(self._seeds())
+        for position, value in enumerate(function.returned):
+            if position in needs.results and isinstance(value, Node):
+                self._stack.append(value)
+        for region in regions_of(self._root):
+            if isinstance(region, Call):
+                self._call(region)
+        size = -1
+        while size != (size := needs.size):
+            self._spread()
+            self._guesses()
+            for body in bodies_of(self._root):
+                for node in body.nodes:
+                    self._effect(node)
+        _share_parameters(self._module, needs)
+        for position, node in enumerate(function.scalar_args):
+            if node.number in needs.nodes:
+                needs.args.add(position)
+
+    def _guesses(self) -> None:
+        """What the last iteration of a loop leaves in registers that decide."""
+        for region in regions_of(self._root):
+            if isinstance(region, Leaf) and region.exit is not None:
+                for guess in region.exit.guesses:
+                    access = guess.store.access
+                    if access is not None and access.array.number in self._needs.arrays:
+                        self._place(guess.store)
+                        self._stack.append(guess.final)
+
+    def _seeds(self) -> Iterator[Node]:
+        for region in regions_of(self._root):
+            match region:
+                case If() | While():
+                    yield region.condition
+                case Loop():
+                    yield from region.level.bounds
+                    if region.guard is not None:
+                        yield region.guard
+                case Leaf():
+                    for level in region.levels:
+                        yield from level.bounds
+                    if region.exit is not None:
+                        yield region.exit.node
+        for body in bodies_of(self._root):
+            for node in body.nodes:
+                if node.stream is not None and node.predicate is not None:
+                    yield node.predicate
+
+    def _spread(self) -> None:
+        needs = self._needs
+        while self._stack:
+            node = self._stack.pop()
+            if node.number in needs.nodes:
+                continue
+            needs.nodes.add(node.number)
+            self._stack += node.operands
+            if node.access is not None:
+                self._place(node)
+                needs.arrays.add(node.access.array.number)
+            if node.stream is not None and node.kind == "get":
+                needs.streams.add(node.stream.number)
+            if node.kind == "result":
+                self._result(node)
+
+    def _place(self, node: Node) -> None:
+        access = node.access
+        assert access is not None
+        self._stack += [n for n in (access.word_node, access.bank_node) if n is not None]
+
+    def _effect(self, node: Node) -> None:
+        """A store into an array that decides, a word put into a stream that does."""
+        needs, access = self._needs, node.access
+        if node.kind == "store" and access is not None and access.array.number in needs.arrays:
+            self._place(node)
+            self._stack += [n for n in (access.data, access.predicate) if n is not None]
+        if node.kind == "put" and node.stream is not None and node.stream.number in needs.streams:
+            self._stack += node.operands
+
+    def _call(self, call: Call) -> None:
+        inner = self._found[self._module.callees[call.callee]]
+        needs = self._needs
+        _join(inner.streams, needs.streams, [stream.number for stream in call.streams])
+        _join_parameters(inner, needs, [array.number for array in call.arrays])
+        self._stack += [call.scalars[position] for position in inner.args]
+        for position, node in enumerate(call.results):
+            if node.number in needs.nodes:
+                inner.results.add(position)
+
+    def _result(self, node: Node) -> None:
+        for region in regions_of(self._root):
+            if isinstance(region, Call) and node in region.results:
+                inner = self._found[self._module.callees[region.callee]]
+                inner.results.add(region.results.index(node))
+
+
+def deciding_inputs(module: CompiledModule, needs: Needs) -> list[str]:
+    """Arguments of a module that decide, by their names: arrays, scalars, words of streams."""
+    function = module.function
+    names = [a.name for n, a in enumerate(function.parameters) if _is_read(a, n, needs)]
+    if module.graph is None:
+        names += [
+            node.label for n, node in enumerate(function.scalar_args) if n in needs.args
+        ]
+    elif needs.args:
+        names += [f"scalar argument {n + 1}" for n in sorted(needs.args)]
+    names += [
+        stream.name
+        for stream in function.streams
+        if stream.number in needs.streams and stream.direction == "get"
+    ]
+    return names
+
+
+def _is_read(array: Array, position: int, needs: Needs) -> bool:
+    return parameter(position) in needs.arrays or array.number in needs.arrays

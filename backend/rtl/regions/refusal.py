@@ -1,0 +1,14 @@
+"""Why the cycles of a region are not foretold."""
+
+from __future__ import annotations
+
+from allo.dialects.diagnostics import SourcePlace
+
+
+class Unforeseen(Exception):
+    """The model of regions cannot tell; its text is the reason, for a sentence that begins with "because"."""
+
+    def __init__(self, reason: str, place: SourcePlace | None = None) -> None:
+        self.reason = reason
+        self.place = place
+        super().__init__(reason)

@@ -1,0 +1,179 @@
+"""The trace of one process as its generator writes it, and the words that decide while it does."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .native import CALL, DRAIN, END, SETTLE, WAIT, Ints, Longs
+from .refusal import Unforeseen
+from .variants import PIPE, Shape, pipe_code, steps_code
+
+if TYPE_CHECKING:
+    from .build import Frame
+
+CHUNK = 1 << 12
+"""Iterations after which a process without an end gives others their turn."""
+
+
+class Queue(deque[int]):
+    """Words of a stream that decide, and the process that puts them (None: the outside)."""
+
+    producer: Any = None
+
+
+class Budget:
+    """How many records and iterations all processes of a design may have; ``None`` for any number."""
+
+    def __init__(self, records: int | None) -> None:
+        self.left = records
+
+    def spend(self, count: int) -> None:
+        """Take some of it.
+
+        Raises:
+            Unforeseen: it is used up.
+        """
+        if self.left is None:
+            return
+        self.left -= count
+        if self.left < 0:
+            raise Unforeseen("its processes do too much to be followed in a report")
+
+
+class Tracer:
+    """Records of one process.
+
+    Attributes:
+        full: whether it has gone on for long enough.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.full = False
+        self._budget = budget
+        self._left = CHUNK
+        self._records: list[int] = []
+        self._keys: dict[tuple[Any, int, tuple[int, ...]], int] = {}
+        self._last = -100
+
+    @property
+    def size(self) -> int:
+        """The numbers of records so far."""
+        return len(self._records)
+
+    def emit(
+        self, body: tuple[Shape, int], holds: int, channels: tuple[int, ...], times: int
+    ) -> None:
+        """A body runs ``times``; ``holds``: the conditions of its stream operations, as bits."""
+        key = (body, holds, channels)
+        variant = self._keys.get(key)
+        if variant is None:
+            variant = self._keys[key] = len(self._keys)
+        self._left -= times
+        if self._left <= 0:
+            self.full = True
+        if variant == self._last and self._records[-1] + times < 1 << 30:
+            self._records[-1] += times
+            return
+        self._add(variant, times)
+
+    def _add(self, code: int, argument: int) -> None:
+        self._last = code
+        self._records += (code, argument)
+        if not len(self._records) & 1023:
+            self._budget.spend(512)
+
+    def wait(self, cycles: int) -> None:
+        """Some cycles pass."""
+        if self._last == WAIT and 0 <= self._records[-1] + cycles < 1 << 30:
+            self._records[-1] += cycles
+            return
+        while cycles >= 1 << 30:
+            self._add(WAIT, (1 << 30) - 1)
+            cycles -= (1 << 30) - 1
+        self._add(WAIT, cycles)
+
+    def drain(self, depth: int) -> None:
+        """The pipeline's last iteration ends."""
+        self._add(DRAIN, depth)
+
+    def settle(self, channel: int) -> None:
+        """The words that wait in a buffer leave it."""
+        self._add(SETTLE, channel)
+
+    def call(self, child: int) -> None:
+        """A region runs."""
+        self._add(CALL, child)
+
+    def end(self, *, again: bool) -> None:
+        """The process has ended; ``again``: its next run is the same."""
+        self._add(END, int(again))
+
+    def stuck(self, channel: int) -> None:
+        """It waits for a word that nobody gives."""
+        key = ("stuck", channel, ())
+        self._add(self._keys.setdefault(key, len(self._keys)), 1)
+
+    def check(self) -> None:
+        """Many iterations have been followed that pass no words."""
+        self._budget.spend(1 << 16)
+
+    def go_on(self, chunk: int) -> None:
+        """Let a process without an end go on."""
+        self.full = False
+        self._left = chunk
+        self._last = -100
+
+    def records(self) -> Ints:
+        """The trace."""
+        return np.array(self._records, np.int32)
+
+    def variants(self) -> tuple[Ints, Longs]:
+        """The code of all variants, and where each begins."""
+        code: list[int] = []
+        starts: list[int] = []
+        for body, holds, channels in self._keys:
+            starts.append(len(code))
+            if body == "stuck":
+                code += [0, 1, 0, holds]
+                continue
+            shape, kind = body
+            code += (pipe_code if kind == PIPE else steps_code)(shape, holds, channels)
+        return np.array(code, np.int32), np.array(starts, np.int64)
+
+
+class Hand:
+    """What a generator of one function in a process writes with."""
+
+    __slots__ = ("check", "drain", "emit", "frame", "settle", "tracer", "wait")
+
+    def __init__(self, tracer: Tracer, frame: Frame) -> None:
+        self.tracer = tracer
+        self.frame = frame
+        self.emit, self.wait, self.drain = tracer.emit, tracer.wait, tracer.drain
+        self.settle, self.check = tracer.settle, tracer.check
+
+    @property
+    def full(self) -> bool:
+        """Whether the process has gone on for long enough."""
+        return self.tracer.full
+
+    def call(
+        self,
+        callee: str,
+        memories: dict[int, Any],
+        arrays: Sequence[int],
+        queues: Sequence[Queue],
+        channels: Sequence[int],
+        streams: Sequence[int],
+        scalars: Sequence[int],
+    ) -> Iterator[Any]:
+        """Follow a call; returns the scalars that it gives."""
+        given = [memories.get(number) for number in arrays]
+        inner = self.frame.callees[callee]
+        passed = [queues[number] for number in streams]
+        joined = [channels[number] for number in streams]
+        return inner.called(self.tracer, given, passed, joined, scalars)

@@ -1,0 +1,144 @@
+"""The stream operations of one run of a body as numbers, which the engine of regions reads.
+
+A *variant* of a body is what one of its iterations does, given which of its conditions hold. Numbers of
+channels are those of its process. The layouts are those of ``backend/runtime/regions.cpp``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..emit.channels import MANY_WORDS, steps_of
+from ..graph.nodes import Body, Node
+from ..graph.prune import bodies_of
+from ..graph.regions import Function
+from ..plan.stream_order import direct_of, front_of, operations_of, words_of
+
+STEPS, PIPE = 0, 1
+GET, PUT, ADVANCE, _, LATE = range(5)
+TAKE, GIVE, PROMISED = range(3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A body with streams, once for all of its variants.
+
+    Attributes:
+        conditions: its stream operations that have a condition, in program order.
+        late: steps that go on by a register (:func:`..emit.channels.passes_by_register`).
+    """
+
+    body: Body
+    conditions: tuple[Node, ...]
+    late: frozenset[int]
+
+
+def shape_of(function: Function, body: Body, buffers: Mapping[int, int], frozen: bool) -> Shape:
+    """The shape of a body; ``buffers``: words of the elastic buffer of each stream."""
+    operations = [node for node in body.nodes if node.stream is not None]
+    conditions = tuple(node for node in operations if node.predicate is not None)
+    return Shape(body, conditions, _late_steps(function, body, buffers, frozen))
+
+
+def _late_steps(
+    function: Function, body: Body, buffers: Mapping[int, int], frozen: bool
+) -> frozenset[int]:
+    waiting = [
+        b
+        for b in bodies_of(function.root)
+        if not b.overlaps and any(n.stream is not None for n in b.nodes)
+    ]
+    if waiting != [body] or body.runs_on or frozen or body.depth < 2:
+        return frozenset()
+    users = Counter(
+        node.stream.number
+        for other in bodies_of(function.root)
+        for node in other.nodes
+        if node.stream is not None
+    )
+
+    def alone(node: Node) -> bool:
+        assert node.stream is not None
+        number = node.stream.number
+        plain = node.kind == "get" and not node.tries and node.predicate is None
+        return plain and users[number] == 1 and not buffers.get(number)
+
+    return frozenset(
+        time
+        for time, nodes in steps_of(body).items()
+        if len(nodes) > MANY_WORDS and all(map(alone, nodes))
+    )
+
+
+def steps_code(shape: Shape, holds: int, channels: Sequence[int]) -> list[int]:
+    """A run of a body whose iterations do not overlap; ``holds``: the conditions that hold, as bits."""
+    left_out = _left_out(shape, holds)
+    rows: list[tuple[int, int]] = []
+    at = 0
+    for time, nodes in steps_of(shape.body).items():
+        if time > at:
+            rows.append((ADVANCE, time - at))
+            at = time
+        for node in nodes:
+            if node.number not in left_out and node.stream is not None:
+                kind = GET if node.kind == "get" else PUT
+                rows.append((kind, channels[node.stream.number]))
+        if time in shape.late:
+            rows.append((LATE, 0))
+    rows.append((ADVANCE, shape.body.depth - at))
+    return [STEPS, len(rows), *(number for row in rows for number in row)]
+
+
+def _left_out(shape: Shape, holds: int) -> set[int]:
+    """Numbers of the operations whose conditions do not hold."""
+    return {node.number for n, node in enumerate(shape.conditions) if not holds >> n & 1}
+
+
+def pipe_code(shape: Shape, holds: int, channels: Sequence[int]) -> list[int]:
+    """An iteration of a body whose iterations overlap, which waits in front of the pipeline."""
+    body, left_out = shape.body, _left_out(shape, holds)
+    direct, operations = direct_of(body), operations_of(body)
+    front: list[int] = []
+    chain = front_of(body)
+    for position, node in enumerate(chain):
+        assert node.stream is not None
+        number = node.stream.number
+        if node.number not in direct:
+            front += [PROMISED, channels[number], words_of(operations[number]), 0]
+        elif node.number not in left_out:
+            kind = TAKE if node.kind == "get" else GIVE
+            front += [kind, channels[number], 1, int(position == len(chain) - 1)]
+    places: list[int] = []
+    gets: list[tuple[int, int]] = []
+    puts: list[tuple[int, int]] = []
+    skipped: list[tuple[int, int]] = []
+    for number, nodes in operations.items():
+        if nodes[0].number in direct:
+            continue
+        channel = channels[number]
+        if nodes[0].kind == "get":
+            gets += [(node.time, channel) for node in nodes]
+            continue
+        places += [channel, words_of(nodes)]
+        puts += [(node.time, channel) for node in nodes if node.number not in left_out]
+        skipped += [(time, channel) for time in _skipped(nodes, left_out)]
+    timed: list[int] = []
+    for rows in (gets, puts, skipped):
+        rows.sort(key=lambda row: row[0])
+        timed += [len(rows), *(n for time, channel in rows for n in (channel, time))]
+    head = [PIPE, body.ii, body.depth, len(front) // 4, *front]
+    return [*head, len(places) // 2, *places, *timed]
+
+
+def _skipped(nodes: Sequence[Node], left_out: set[int]) -> list[int]:
+    """Cycles of an iteration in which it gives back a place that it does not use."""
+    parties: dict[int, list[Node]] = {}
+    for node in nodes:
+        parties.setdefault(node.party if node.party >= 0 else ~node.number, []).append(node)
+    return [
+        party[-1].time
+        for party in parties.values()
+        if all(node.predicate is not None and node.number in left_out for node in party)
+    ]

@@ -1,0 +1,333 @@
+#include "regions.hpp"
+
+#include <algorithm>
+
+namespace allo {
+
+// --- who goes on when --------------------------------------------------------------------
+
+void Engine::wake(int number, Time t) {
+  Process& process = processes[number];
+  t = std::max(t, now);
+  if (process.wake != kNever && process.wake <= t && process.wake >= now) return;
+  process.wake = t;
+  at(t, kProcess, number);
+}
+
+void Engine::wake_channel(int number, Time t) {
+  Channel& channel = channels[number];
+  if (channel.buffer && !channel.putting) at(t, kPump, number);
+  if (channel.buffer && channel.putting && !channel.coming.empty()) at(t, kOut, number);
+  if (processes[channel.process].waits_for == number) wake(channel.process, t);
+}
+
+void Engine::pushed(int number, Time t) {
+  for (int channel : fifos[number].consumers) wake_channel(channel, t + 1);
+}
+
+void Engine::popped(int number, Time t) {
+  for (int channel : fifos[number].producers) wake_channel(channel, t + 1);
+}
+
+void Engine::pump(int number, Time t) {
+  Channel& channel = channels[number];
+  if (!channel.buffer) return;
+  Fifo& fifo = fifos[channel.fifo];
+  if (!fifo.has_word(t)) return;
+  while (!channel.consumptions.empty() && channel.consumptions.front() < t) {
+    channel.consumptions.pop_front();
+    ++channel.consumed;
+  }
+  if (channel.arrived - channel.consumed >= channel.buffer) {
+    if (!channel.consumptions.empty()) at(channel.consumptions.front() + 1, kPump, number);
+    return;
+  }
+  fifo.pop(t);
+  popped(channel.fifo, t);
+  ++channel.arrived;
+  channel.last_arrival = t;
+  if (processes[channel.process].waits_for == number) wake(channel.process, t);
+  if (fifo.count > 0) at(t + 1, kPump, number);
+}
+
+void Engine::out(int number, Time t) {
+  Channel& channel = channels[number];
+  if (channel.coming.empty()) return;
+  if (channel.coming.front() > t) {
+    at(channel.coming.front(), kOut, number);
+    return;
+  }
+  Fifo& fifo = fifos[channel.fifo];
+  if (!fifo.has_room(t)) {
+    if (fifo.last_pop == t || fifo.last_push == t) at(t + 1, kOut, number);
+    return;
+  }
+  fifo.push(t);
+  pushed(channel.fifo, t);
+  channel.coming.pop_front();
+  Time free = t + 1 + channel.late;
+  channel.returns.push(free);
+  if (processes[channel.process].waits_for == number) wake(channel.process, free);
+  if (!channel.coming.empty()) at(std::max(t + 1, channel.coming.front()), kOut, number);
+}
+
+// --- what a process does with its channels ---------------------------------------------------
+
+Time Engine::kept(Channel& channel, Time t) {
+  while (!channel.returns.empty() && channel.returns.top() <= t) {
+    channel.returns.pop();
+    --channel.kept;
+  }
+  return channel.kept;
+}
+
+bool Engine::can_get(Channel& channel, Time t) {
+  if (channel.buffer) return channel.arrived > channel.promised;
+  return fifos[channel.fifo].has_word(t);
+}
+
+bool Engine::can_put(Channel& channel, Time t) {
+  if (channel.buffer && kept(channel, t)) return false;
+  return fifos[channel.fifo].has_room(t);
+}
+
+void Engine::get(int number, Time t) {
+  Channel& channel = channels[number];
+  if (channel.buffer) {
+    ++channel.promised;
+    channel.consumptions.push_back(t);
+    at(t + 1, kPump, number);
+    return;
+  }
+  fifos[channel.fifo].pop(t);
+  popped(channel.fifo, t);
+}
+
+void Engine::put(int number, Time t) {
+  Channel& channel = channels[number];
+  fifos[channel.fifo].push(t);
+  pushed(channel.fifo, t);
+}
+
+bool Engine::blocked(Process& process, int number, Time t) {
+  process.waits_for = number;
+  Channel& channel = channels[number];
+  if (channel.putting && !channel.returns.empty())
+    wake(channel.process, std::max(t + 1, channel.returns.top()));
+  const Fifo& fifo = fifos[channel.fifo];
+  if (channel.last_arrival == t || fifo.last_push == t || fifo.last_pop == t)
+    wake(channel.process, t + 1);
+  return false;
+}
+
+void Engine::passed(Process& process, int number, Time t) {
+  process.waits_for = -1;
+  if (t > process.reached) {
+    channels[number].stalled += t - process.reached;
+    waits.push_back({number, process.reached, t});
+  }
+  process.reached = t;
+}
+
+// --- processes -------------------------------------------------------------------------------
+
+bool Engine::act(int number, Time t) {
+  Process& process = processes[number];
+  if (!process.running || process.waits_for == -2) return true;
+  while (true) {
+    if (process.record >= process.trace.size) {
+      hungry = number;
+      return false;
+    }
+    const std::int32_t* record = process.trace.records + 2 * process.record;
+    std::int32_t code = record[0], argument = record[1];
+    if (code == kSettle) {
+      int channel = process.channels[argument];
+      Time last = process.waits_for == channel ? t : process.cursor - 1;
+      if (kept(channels[channel], last)) {
+        process.waits_for = channel;
+        if (!channels[channel].returns.empty())
+          wake(number, std::max(t, channels[channel].returns.top()));
+        return true;
+      }
+      process.waits_for = -1;
+      process.cursor = process.reached = last + 1;
+      ++process.record;
+      continue;
+    }
+    if (code == kEnd) {
+      process.running = false;
+      process.record = argument ? 0 : process.record + 1;
+      finish(process.entity, process.cursor - 1);
+      return true;
+    }
+    if (code == kWait) {
+      process.cursor += argument;
+      ++process.record;
+      continue;
+    }
+    if (code == kDrain) {
+      process.cursor = process.issued + argument;
+      process.issued = kNever;
+      ++process.record;
+      continue;
+    }
+    if (process.cursor > t) {
+      wake(number, process.cursor);
+      return true;
+    }
+    if (code == kCall) {
+      process.waits_for = -2;
+      start(process.children[argument], process.cursor);
+      return true;
+    }
+    const std::int32_t* variant = process.variants[code];
+    if (process.place == 0) process.reached = process.cursor;
+    bool over = variant[0] == kSteps ? steps(process, variant + 1, t) : pipe(process, variant + 1, t);
+    if (!over) {
+      if (process.cursor > t && process.waits_for == -1) wake(number, process.cursor);
+      return true;
+    }
+    process.place = 0;
+    if (++process.turn >= argument) {
+      process.turn = 0;
+      ++process.record;
+    }
+  }
+}
+
+bool Engine::steps(Process& process, const std::int32_t* code, Time t) {
+  int count = code[0];
+  while (process.place < count) {
+    const std::int32_t* op = code + 1 + 2 * process.place;
+    int channel = 0;
+    switch (op[0]) {
+      case kAdvance:
+        process.cursor += op[1];
+        process.reached = process.cursor;
+        ++process.place;
+        if (process.cursor > t && process.place < count) return false;
+        continue;
+      case kLate:
+        ++process.place;
+        if (process.begun == t) {
+          ++process.cursor;
+          if (process.place < count) {
+            // What follows in this step is counted from here on.
+            process.reached = process.cursor;
+            return false;
+          }
+        }
+        continue;
+      case kGet:
+        channel = process.channels[op[1]];
+        if (!can_get(channels[channel], t)) return blocked(process, channel, t);
+        if (!fifos[channels[channel].fifo].had_word(t)) process.begun = t;
+        passed(process, channel, t);
+        get(channel, t);
+        break;
+      case kPut:
+        channel = process.channels[op[1]];
+        if (!can_put(channels[channel], t)) return blocked(process, channel, t);
+        passed(process, channel, t);
+        put(channel, t);
+        break;
+    }
+    process.cursor = t;
+    ++process.place;
+  }
+  return true;
+}
+
+bool Engine::pipe(Process& process, const std::int32_t* code, Time t) {
+  const std::int32_t ii = code[0], depth = code[1], fronts = code[2];
+  const std::int32_t* front = code + 3;  // kind, channel, words, whether it happens at the issue
+  const std::int32_t* rest = front + 4 * fronts;
+  while (process.place < fronts) {
+    const std::int32_t* op = front + 4 * process.place;
+    int number = process.channels[op[1]];
+    Channel& channel = channels[number];
+    bool ready = op[0] == kTake   ? can_get(channel, t)
+                 : op[0] == kGive ? can_put(channel, t)
+                                  : channel.arrived - (channel.last_arrival == t) >=
+                                        channel.promised + op[2];
+    if (!ready) return blocked(process, number, t);
+    passed(process, number, t);
+    if (op[3]) break;  // the last one: it passes when the iteration is issued
+    if (op[0] == kTake) get(number, t);
+    if (op[0] == kGive) put(number, t);
+    ++process.place;
+  }
+  const std::int32_t places = rest[0];
+  const std::int32_t* place = rest + 1;  // channel, words
+  for (int each = 0; each < places; ++each) {
+    int number = process.channels[place[2 * each]];
+    Channel& channel = channels[number];
+    if (kept(channel, t) + place[2 * each + 1] > channel.buffer) return blocked(process, number, t);
+    if (process.waits_for == number) passed(process, number, t);
+  }
+  process.waits_for = -1;
+  if (ii > 1 && process.issued != kNever && t - process.issued < depth && (t - process.issued) % ii) {
+    process.cursor = std::min(process.issued + depth, t + ii - (t - process.issued) % ii);
+    process.reached = process.cursor;
+    return false;
+  }
+  for (int each = 0; each < fronts; ++each) {
+    const std::int32_t* op = front + 4 * each;
+    int number = process.channels[op[1]];
+    if (op[0] == kPromised) channels[number].promised += op[2];
+    if (op[3] && op[0] == kTake) get(number, t);
+    if (op[3] && op[0] == kGive) put(number, t);
+  }
+  for (int each = 0; each < places; ++each) {
+    Channel& channel = channels[process.channels[place[2 * each]]];
+    channel.kept += place[2 * each + 1];
+  }
+  const std::int32_t* timed = place + 2 * places;
+  // Gets from buffers, puts into them, and places that are not used: channel and cycle of each.
+  for (int part = 0; part < 3; ++part) {
+    std::int32_t count = *timed++;
+    for (int each = 0; each < count; ++each, timed += 2) {
+      int number = process.channels[timed[0]];
+      Channel& channel = channels[number];
+      Time when = t + timed[1];
+      if (part == 0) {
+        channel.consumptions.push_back(when);
+        at(when + 1, kPump, number);
+      } else if (part == 1) {
+        bool first = channel.coming.empty();
+        channel.coming.push_back(when);
+        if (first) at(when, kOut, number);
+      } else {
+        channel.returns.push(when + 1);
+      }
+    }
+  }
+  process.issued = t;
+  process.cursor = process.reached = t + ii;
+  return true;
+}
+
+Status Engine::run() {
+  while (!queue_.empty()) {
+    if (end != kNever) break;
+    Event event = queue_.top();
+    queue_.pop();
+    now = event.time;
+    if (limit && now > limit) return Status::kTooLong;
+    ++events;
+    if (event.rank == kPump) {
+      pump(event.index, now);
+    } else if (event.rank == kOut) {
+      out(event.index, now);
+    } else if (processes[event.index].wake == now) {
+      processes[event.index].wake = kNever;
+      if (!act(event.index, now)) return Status::kHungry;
+    }
+  }
+  for (auto& fifo : fifos) fifo.settle(now + 1);
+  return end == kNever ? Status::kDeadlock : Status::kDone;
+}
+
+}  // namespace allo
+

@@ -1,0 +1,195 @@
+// Processes and FIFOs of a compiled region in time: what the hardware does with the traces of its processes.
+//
+// Every transfer is of a cycle. What a FIFO shows in a cycle is what its registers hold at the start of it, so
+// the events of one cycle may be taken in any order, but that a word which comes to an elastic buffer passes
+// through to a process that waits for it in this cycle.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <queue>
+#include <vector>
+
+namespace allo {
+
+using Time = std::int64_t;
+constexpr Time kNever = -(Time(1) << 60);
+
+// What a record of a trace is where it is no number of a variant.
+enum Record : std::int32_t { kWait = -1, kDrain = -2, kCall = -3, kEnd = -4, kSettle = -5 };
+
+// What a variant of a body is made of; see variants.py, which writes it.
+enum Kind : std::int32_t { kSteps = 0, kPipe = 1 };
+enum Step : std::int32_t { kGet, kPut, kAdvance, kBegin, kLate, kTryGet, kTryPut, kEmpty, kFull };
+enum Front : std::int32_t { kTake, kGive, kPromised };
+
+enum class Status : std::int32_t { kDone = 0, kDeadlock = 1, kHungry = 2, kTooLong = 3, kAnswer = 4 };
+
+struct Fifo {
+  Time depth = 1;
+  Time count = 0, words = 0, most = 0;
+  Time last_push = kNever, push_before = kNever, last_pop = kNever, stamp = kNever;
+  std::vector<int> producers, consumers;  // channels
+  bool outside = false;
+
+  bool has_word(Time t) const { return last_pop != t && count - (last_push == t) > 0; }
+  // Whether the word that there is now has been there a cycle ago, too.
+  bool had_word(Time t) const {
+    Time young = (last_push == t) + (last_push == t - 1) + (last_push == t && push_before == t - 1);
+    return last_pop != t && count - young > 0;
+  }
+  bool has_room(Time t) const { return last_push != t && count + (last_pop == t) < depth; }
+  void settle(Time t) {
+    if (t == stamp) return;
+    if (count > most) most = count;
+    stamp = t;
+  }
+  void push(Time t) {
+    settle(t);
+    push_before = last_push;
+    last_push = t;
+    ++count;
+    ++words;
+  }
+  void pop(Time t) {
+    settle(t);
+    last_pop = t;
+    --count;
+  }
+  void clear() {
+    count = 0;
+    last_push = push_before = last_pop = kNever;
+  }
+};
+
+// One end of a FIFO, of one process, perhaps behind an elastic buffer.
+struct Channel {
+  int fifo = 0, process = 0;
+  bool putting = false;
+  int buffer = 0, late = 0;
+  // Words taken into the buffer, those promised or consumed, and when promised ones are.
+  Time arrived = 0, last_arrival = kNever, promised = 0, consumed = 0;
+  std::deque<Time> consumptions;
+  // Places kept, when they are free again, and when words come to the buffer.
+  Time kept = 0;
+  std::priority_queue<Time, std::vector<Time>, std::greater<Time>> returns;
+  std::deque<Time> coming;
+  Time pump = kNever;
+  Time stalled = 0;
+
+  void clear() {
+    arrived = promised = consumed = kept = 0;
+    last_arrival = pump = kNever;
+    consumptions.clear();
+    coming.clear();
+    returns = {};
+  }
+};
+
+struct Trace {
+  const std::int32_t* records = nullptr;
+  std::int64_t size = 0;
+};
+
+struct Process {
+  std::vector<const std::int32_t*> variants;
+  std::vector<std::int32_t> channels;  // of this process, by the numbers in variants
+  std::vector<std::int32_t> children;
+  Trace trace;
+  int entity = -1, result = 0;
+  // Where it is: record, repetition, place in the variant, cycle.
+  std::int64_t record = 0, turn = 0;
+  int place = 0;
+  Time cursor = 0, reached = 0, issued = kNever, begun = 0;
+  int waits_for = -1;  // channel, -2 for a child
+  bool running = false, fresh = true, answered = false;
+  std::int32_t answer = 0;
+  Time wake = kNever;
+};
+
+struct Region {
+  std::vector<std::int32_t> members, fifos;
+  std::vector<std::vector<std::int32_t>> after;
+  std::vector<std::int8_t> endless, early;
+  // A region that is a loop: its iterations, and by how many one may be ahead of another.
+  std::int64_t turns = 0;
+  struct Need {
+    int first, second;
+    std::int64_t distance;
+  };
+  std::vector<Need> needs;
+  std::vector<Time> done;
+  std::vector<std::vector<Time>> ended;
+  std::vector<std::int64_t> begun;
+  int left = 0, entity = -1;
+  Time start = 0;
+};
+
+struct Entity {
+  bool region = false;
+  int index = 0, parent = -1, slot = 0;
+  Time start = kNever, done = kNever;
+};
+
+struct Wait {
+  std::int32_t channel;
+  Time from, to;
+};
+
+class Engine {
+ public:
+  std::vector<Fifo> fifos;
+  std::vector<Channel> channels;
+  std::vector<Process> processes;
+  std::vector<Region> regions;
+  std::vector<Entity> entities;
+  std::vector<Wait> waits;
+  Time limit = 0, now = 0, end = kNever;
+  int hungry = -1;
+  std::int64_t events = 0;
+
+  void begin(int top);
+  Status run();
+  void feed(int process, const std::int32_t* records, std::int64_t size) {
+    processes[process].trace = {records, size};
+    wake(process, processes[process].cursor);
+  }
+
+ private:
+  enum Rank : int { kPump = 0, kProcess = 1, kOut = 2 };
+  struct Event {
+    Time time;
+    int rank, index;
+    bool operator>(const Event& other) const {
+      return time != other.time ? time > other.time : rank > other.rank;
+    }
+  };
+  std::priority_queue<Event, std::vector<Event>, std::greater<Event>> queue_;
+  int top_ = -1;
+
+  void start(int entity, Time t);
+  void finish(int entity, Time t);
+  void member_done(Region& region, int slot, Time t);
+  void turn(Region& region, int slot, Time t);
+  void wake(int process, Time t);
+  void wake_channel(int channel, Time t);
+  void at(Time t, Rank rank, int index) { queue_.push({t, rank, index}); }
+  void pump(int channel, Time t);
+  void out(int channel, Time t);
+  void pushed(int fifo, Time t);
+  void popped(int fifo, Time t);
+  Time kept(Channel& channel, Time t);
+  bool can_get(Channel& channel, Time t);
+  bool can_put(Channel& channel, Time t);
+  void get(int channel, Time t);
+  void put(int channel, Time t);
+  bool act(int process, Time t);
+  bool steps(Process& process, const std::int32_t* code, Time t);
+  bool pipe(Process& process, const std::int32_t* code, Time t);
+  bool blocked(Process& process, int channel, Time t);
+  void passed(Process& process, int channel, Time t);
+};
+
+}  // namespace allo
