@@ -328,6 +328,10 @@ class SimulationError(AlloError):
     """A simulation did not end as it should."""
 
 
+class PredictionError(AlloError, RuntimeError):
+    """Cycles of a design that cannot be foretold; the message says why."""
+
+
 class DeadlockError(SimulationError):
     """Processes of a dataflow region wait for each other; every one is listed."""
 

@@ -45,6 +45,8 @@ from .plan.exact.notes import notes_of
 from .plan.exact.search import EXACT, QUICK, Exact
 from .read.records import ChooseTransfers, FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
+from .regions.foretell import foretell
+from .regions.predict import Compiled as RegionsOf
 from .report import design_report
 from .resources.design import module_resources, ultra_memories
 from .slow_cycles import SlowCycle, slowest_cycle
@@ -227,7 +229,8 @@ def compile_design(
         waits={name: _waits(compiler, m.waits) for name, m in compiler.modules.items()},
         endless=made.endless,
     )
-    design.compiled = compiler.modules, made.module, compiler.timing.late_returns
+    design.compiled = compiled_of(compiler, made)
+    foretell(report, design.compiled, waits=interface is not None)
     wrapper = None
     if interface is not None and about is not None:
         _refuse_endless(design, top, function.place)
@@ -263,6 +266,11 @@ def compile_design(
     if large and len(design.hw_text) > large and not surely_fits(part, netlist, design.top):
         design.estimate_resources()
     return design
+
+
+def compiled_of(compiler: Compiler, made: Interface) -> RegionsOf:
+    """What tells the cycles of the regions of a design."""
+    return RegionsOf(compiler.modules, made.module, compiler.timing.late_returns)
 
 
 def _refuse_endless(design: HardwareDesign, top: str, place: SourcePlace | None) -> None:

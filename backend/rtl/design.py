@@ -34,6 +34,7 @@ from allo.dialects.reports.figures import DesignReport
 from .emit.bounds import BoundsPort
 from .interfaces.board import Board
 from .netlist.modules import Netlist
+from .regions.predict import Compiled as Regions
 from .waiting import ModuleWaits
 
 
@@ -122,6 +123,7 @@ class HardwareDesign:
         debug: map from registers and states to Python source (JSON-able).
         bounds: what the top tells of subscripts out of range; None without checks.
         waits: by module, where it can wait for streams.
+        compiled: what foretells the cycles of its regions.
         endless: whether a run has no end of its own: its words run out.
         board: the outside of the wrapper that ``top`` then is (:mod:`.interfaces`); None without one.
     """
@@ -145,7 +147,7 @@ class HardwareDesign:
     waits: dict[str, ModuleWaits] = field(default_factory=dict)
     board: Board | None = None
     endless: bool = False
-    compiled: Any = None
+    compiled: Regions | None = None
 
     def estimate_resources(self) -> None:
         """Fill in the resources of the report, once; a report that has them stays as it is."""

@@ -8,7 +8,8 @@ from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest
 
 from .budgets import Limits
-from .compile import compile_module
+from .compile import compile_module, compiled_of
+from .regions.foretell import foretell
 from .report import design_report
 from .resources.report import add_estimates
 
@@ -43,6 +44,7 @@ def estimate(request: BuildRequest) -> DesignReport:
         compiler.modules, interface, request.top, request.target, clock_mhz, device
     )
     report.notes += notes
+    foretell(report, compiled_of(compiler, interface))
     top = compiler.modules[interface.module].function.module
     modules = {m.function.name: name for name, m in compiler.modules.items()}
     add_estimates(report, compiler.netlist(), top, device, modules)

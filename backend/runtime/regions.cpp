@@ -124,7 +124,7 @@ void Engine::passed(Process& process, int number, Time t) {
   process.waits_for = -1;
   if (t > process.reached) {
     channels[number].stalled += t - process.reached;
-    waits.push_back({number, process.reached, t});
+    if (keeps_waits) waits.push_back({number, process.reached, t});
   }
   process.reached = t;
 }
@@ -315,7 +315,7 @@ Status Engine::run() {
     queue_.pop();
     now = event.time;
     if (limit && now > limit) return Status::kTooLong;
-    ++events;
+    if (++events == most_events) return Status::kTooMuch;
     if (event.rank == kPump) {
       pump(event.index, now);
     } else if (event.rank == kOut) {

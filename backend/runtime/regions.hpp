@@ -25,7 +25,7 @@ enum Kind : std::int32_t { kSteps = 0, kPipe = 1 };
 enum Step : std::int32_t { kGet, kPut, kAdvance, kBegin, kLate, kTryGet, kTryPut, kEmpty, kFull };
 enum Front : std::int32_t { kTake, kGive, kPromised };
 
-enum class Status : std::int32_t { kDone = 0, kDeadlock = 1, kHungry = 2, kTooLong = 3, kAnswer = 4 };
+enum class Status : std::int32_t { kDone = 0, kDeadlock = 1, kHungry = 2, kTooLong = 3, kTooMuch = 4 };
 
 struct Fifo {
   Time depth = 1;
@@ -33,6 +33,7 @@ struct Fifo {
   Time last_push = kNever, push_before = kNever, last_pop = kNever, stamp = kNever;
   std::vector<int> producers, consumers;  // channels
   bool outside = false;
+  Time given = Time(1) << 60;  // words that come from outside
 
   bool has_word(Time t) const { return last_pop != t && count - (last_push == t) > 0; }
   // Whether the word that there is now has been there a cycle ago, too.
@@ -147,6 +148,8 @@ class Engine {
   std::vector<Entity> entities;
   std::vector<Wait> waits;
   Time limit = 0, now = 0, end = kNever;
+  std::int64_t most_events = 0;
+  bool keeps_waits = false;
   int hungry = -1;
   std::int64_t events = 0;
 

@@ -20,6 +20,10 @@ void allo_regions_fifos(Engine* engine, const std::int64_t* rows, std::int64_t c
   }
 }
 
+void allo_regions_fill(Engine* engine, std::int32_t fifo, std::int64_t words) {
+  engine->fifos[fifo].given = words;
+}
+
 void allo_regions_depths(Engine* engine, const std::int64_t* depths) {
   for (auto& fifo : engine->fifos) fifo.depth = *depths++;
 }
@@ -92,8 +96,12 @@ void allo_regions_own(Engine* engine, std::int32_t entity, std::int32_t fifo) {
   engine->regions[engine->entities[entity].index].fifos.push_back(fifo);
 }
 
-void allo_regions_begin(Engine* engine, std::int32_t top, std::int64_t limit) {
+void allo_regions_keep_waits(Engine* engine, std::int32_t keep) { engine->keeps_waits = keep != 0; }
+
+void allo_regions_begin(Engine* engine, std::int32_t top, std::int64_t limit,
+                        std::int64_t events) {
   engine->limit = limit;
+  engine->most_events = events;
   engine->begin(top);
 }
 

@@ -11,7 +11,7 @@ void Engine::begin(int top) {
     fifo.clear();
     fifo.words = fifo.most = 0;
     fifo.stamp = kNever;
-    if (fifo.outside) fifo.count = fifo.producers.empty() ? Time(1) << 60 : 0;
+    if (fifo.outside) fifo.count = fifo.producers.empty() ? fifo.given : 0;
   }
   for (auto& channel : channels) {
     channel.clear();

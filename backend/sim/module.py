@@ -36,6 +36,7 @@ from .boundary.traffic import Placement, StreamModel, make_outside
 from .boundary.wave import check_writable, wave_kind, write_companions
 from .buses.limit import bus_limit, check_outside
 from .engines.interface import BuildOptions, RunOptions, SimModel, SimResult, find_engine
+from .foretelling import Foretelling
 from .last_run import Measured
 from .testbench.vectors import Vectors
 from .testbench.write import write_testbench
@@ -81,7 +82,7 @@ class SimulationOptions:
                 object.__setattr__(self, name, value)
 
 
-class RTLModule(BuiltOnce, ForBoard, Measured):
+class RTLModule(BuiltOnce, ForBoard, Foretelling, Measured):
     """A kernel compiled to hardware, with the calling convention of the CPU build.
 
     Calling it builds a simulation model on first use (cached by content), runs one
@@ -218,8 +219,8 @@ class RTLModule(BuiltOnce, ForBoard, Measured):
             check_writable(path)
         if self.options.randomize is not None:
             fill_results(call, self.options.randomize)
-        arrays, scalars = self._inputs(call)
-        streams = self._stream_words(call)
+        arrays, scalars = self.inputs_of(call)
+        streams = self.words_of(call)
         words = {name: words for name, (words, _, _) in streams.items()}
         try:
             self.result = model.run({**arrays, **words}, scalars, options)
@@ -307,18 +308,18 @@ class RTLModule(BuiltOnce, ForBoard, Measured):
 
     def _record(self, call: Call) -> Vectors:
         """Run a call, and keep what went in and what came out."""
-        arrays, scalars = self._inputs(call)
+        arrays, scalars = self.inputs_of(call)
         before = {name: cells.copy() for name, cells in arrays.items()}
         ways = {stream.name: stream.direction for stream in self.design.streams}
         words = {
             name: fed.copy()
-            for name, (fed, _, _) in self._stream_words(call).items()
+            for name, (fed, _, _) in self.words_of(call).items()
             if ways[name] == "in"
         }
         limit = self.options.max_cycles or self._default_limit()
         options = RunOptions(max_cycles=limit, wave=None, stall_seed=1)
         result = self._run(call, options, self.options.simulator)
-        for name, (got, _, _) in self._stream_words(call).items():
+        for name, (got, _, _) in self.words_of(call).items():
             if ways[name] == "out":
                 words[name] = got[: result.traffic.streams[name].words]
         return Vectors(result.cycles, scalars, result.scalars, before, arrays, words)
@@ -396,7 +397,7 @@ class RTLModule(BuiltOnce, ForBoard, Measured):
             return DEFAULT_MAX_CYCLES
         return 4 * predicted + 10_000
 
-    def _inputs(self, call: Call) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    def inputs_of(self, call: Call) -> tuple[dict[str, np.ndarray], dict[str, int]]:
         """Cells of every array and raw bits of every scalar input, by port name."""
         arrays: dict[str, np.ndarray] = {}
         scalars: dict[str, int] = {}
@@ -419,7 +420,7 @@ class RTLModule(BuiltOnce, ForBoard, Measured):
             )
         return arrays, scalars
 
-    def _stream_words(self, call: Call) -> dict[str, tuple[np.ndarray, np.ndarray, Parameter]]:
+    def words_of(self, call: Call) -> dict[str, tuple[np.ndarray, np.ndarray, Parameter]]:
         """Words, cells and declaration of every stream argument, by port name."""
         found = {}
         streams = {stream.name: stream for stream in self.design.streams}

@@ -141,7 +141,8 @@ def rows_of(attribute: ir.Attribute) -> tuple[ir.AffineMap, tuple[bool, ...]]:
     # No expression has a comma in it, and each ends in "== 0" or ">= 0".
     rows = [row.rsplit(" ", 2) for row in match["rows"].split(", ")]
     exprs = ", ".join(expr for expr, *_ in rows)
-    made = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{match['inputs']} -> ({exprs})>"))
+    text = f"affine_map<{match['inputs']} -> ({exprs})>"
+    made = ir.AffineMapAttr(ir.Attribute.parse(text, attribute.context))
     return made.value, tuple(relation == "==" for _, relation, _ in rows)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..diagnostics import SourcePlace
 from .network import Network
+from .regions import RegionReport
 from .parts import DesignFigures, FunctionReport, LoopReport, MemoryReport, PathPart
 
 __all__ = ["DesignReport", "FunctionReport", "LoopReport", "MemoryReport", "PathPart", "place_text"]
@@ -30,7 +31,8 @@ class DesignReport(DesignFigures):
         plain = {key: value for key, value in data.items() if key != "utilisation"}
         functions = [_function_from_json(item) for item in plain.pop("functions", [])]
         path = [PathPart(**part) for part in plain.pop("critical_path", [])]
-        return cls(**plain, functions=functions, critical_path=path)
+        regions = [RegionReport.from_json(item) for item in plain.pop("regions", [])]
+        return cls(**plain, functions=functions, critical_path=path, regions=regions)
 
     def table(self) -> str:
         """The report as text tables."""

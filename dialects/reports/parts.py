@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .network import Network
+from .regions import RegionReport
 
 
 @dataclass(slots=True)
@@ -101,6 +102,7 @@ class DesignFigures:
         clock_mhz: clock frequency in MHz.
         cycles: predicted total cycles from start to done.
         about: those where nothing waits, of a design whose processes may wait for each other.
+        regions: its regions in the run that is foretold, or why that is not.
         measured_cycles: cycles of the last simulation, if one ran.
         resources: lut, ff, dsp, bram … totals or estimates. BRAM are blocks of 18 kbit; LUT counts those
             of shift registers (srl) and of memories (lutram), too.
@@ -126,6 +128,7 @@ class DesignFigures:
     fmax_mhz: float | None = None
     critical_path: list[PathPart] = field(default_factory=list)
     about: int | None = None
+    regions: list[RegionReport] = field(default_factory=list)
 
     @property
     def utilisation(self) -> float | None:

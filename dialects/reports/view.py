@@ -14,6 +14,8 @@ from rich.table import Table
 from .drawing import draw
 from .network import base_name
 from .parts import DesignFigures, FunctionReport, LoopReport
+from .region_view import FIFO_HEADS, FIFO_LEGEND, fifo_rows, sentences, shown
+from .regions import RegionReport
 
 WIDTH = 120
 _CYCLES = (
@@ -134,6 +136,8 @@ def render_table(report: DesignFigures) -> str:
     console.print(summary)
     for name, group in alike(report.functions).items():
         _print_function(console, name, group[0])
+    for region in shown(report.regions):
+        _print_region(console, region)
     if report.fmax_mhz is not None:
         console.print(f"clock: {clock_text(report)}")
     for note in report.notes:
@@ -183,6 +187,20 @@ def _print_function(console: Console, name: str, function: FunctionReport) -> No
         if used:
             text = ", ".join(f"{name} × {count}" for name, count in sorted(used.items()))
             console.print(f"  {label}: {text}")
+
+
+def _print_region(console: Console, region: RegionReport) -> None:
+    for sentence in sentences(region):
+        console.print(sentence)
+    rows = fifo_rows(region)
+    if rows:
+        table = Table(box=box.SIMPLE)
+        for position, head in enumerate(FIFO_HEADS):
+            table.add_column(head, justify="right" if position else "left")
+        for row in rows:
+            table.add_row(*row.cells())
+        console.print(table)
+        console.print(f"  {FIFO_LEGEND}")
 
 
 # --- HTML ---------------------------------------------------------------------------
@@ -255,6 +273,8 @@ def _content(page: _Page, report: DesignFigures) -> None:
     page.line("</div>")
     for name, group in alike(report.functions).items():
         _function_section(page, name, group, report.cycles)
+    for region in shown(report.regions):
+        _region_section(page, region)
     if report.fmax_mhz is not None:
         page.line(f"<section><h2>Clock</h2><p>{escape(clock_text(report))}</p></section>")
     if report.notes:
@@ -334,6 +354,19 @@ def _function_section(
         page.line(f"<h3>Network</h3><div>{draw(function.network)}</div>")
     _chips(page, "Operators", function.operators)
     _chips(page, "Instances", function.instances)
+    page.line("</section>")
+
+
+def _region_section(page: _Page, region: RegionReport) -> None:
+    head, *more = sentences(region)
+    page.line(f"<section><h2>{escape(head)}</h2>")
+    for sentence in more:
+        page.line(f'<div class="soft">{escape(sentence)}</div>')
+    rows = fifo_rows(region)
+    if rows:
+        heads = [(head, position > 0) for position, head in enumerate(FIFO_HEADS)]
+        page.table(heads, [[escape(cell) for cell in row.cells()] for row in rows])
+        page.line(f'<div class="soft">{escape(FIFO_LEGEND)}</div>')
     page.line("</section>")
 
 

@@ -116,8 +116,8 @@ class Device:
         """
         signature = self._mod.signature
         call = signature.bind(arrange(signature, args, named, "A call of a Device"))
-        arrays, scalars = self._mod._inputs(call)
-        streams = self._mod._stream_words(call)
+        arrays, scalars = self._mod.inputs_of(call)
+        streams = self._mod.words_of(call)
         try:
             if self._stale:
                 self._greet()
@@ -187,7 +187,7 @@ class Device:
                 help="call the device with all words of the run.",
             )
         call = self._bound(arguments)
-        arrays, scalars = self._mod._inputs(call)
+        arrays, scalars = self._mod.inputs_of(call)
         try:
             self._greet()
             self._send(arrays, scalars)
@@ -199,11 +199,11 @@ class Device:
 
         def words(name: str, values: np.ndarray) -> np.ndarray:
             bound = self._bound({**arguments, name: values})
-            return self._mod._stream_words(bound)[name][0]
+            return self._mod.words_of(bound)[name][0]
 
         def fill(name: str, rows: np.ndarray, into: np.ndarray) -> None:
             bound = self._bound({**arguments, name: into})
-            found, cells, parameter = self._mod._stream_words(bound)[name]
+            found, cells, parameter = self._mod.words_of(bound)[name]
             found.reshape(-1).view(np.uint8)[:] = rows.reshape(-1)
             stream = next(stream for stream in design.streams if stream.name == name)
             from_words(found, cells, parameter, stream)

@@ -13,11 +13,12 @@ from ..graph.regions import Call
 from ..plan.stream_order import buffer_words
 from ..read.storage import bank_words
 from .code import FunctionCode, Run
-from .graph import Given, Member, RegionGraph
+from .graph import Given, Member, RegionGraph, Turn
 from .native import Engine, Ints
 from .needs import Needs, find_needs
 from .refusal import Unforeseen
 from .tracer import CHUNK, Budget, Hand, Queue, Tracer
+from .values import mask
 
 MANY = 1 << 40
 """The depth of a FIFO that is never full."""
@@ -34,6 +35,11 @@ class FifoPlace:
     width: int
     depth: int
     outside: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name, behind those of the instances around its region."""
+        return ".".join((*self.path, self.name))
 
 
 @dataclass(slots=True)
@@ -164,8 +170,12 @@ class Process:
 class Nested:
     """A region in the design, and what joins its members."""
 
-    def __init__(self, entity: int, module: CompiledModule, graph: RegionGraph) -> None:
+    def __init__(
+        self, entity: int, module: CompiledModule, graph: RegionGraph, path: tuple[str, ...]
+    ) -> None:
         self.entity = entity
+        self.path = path
+        self.fifos: list[int] = []
         self.module = module
         self.graph = graph
         self.members: list[tuple[Member, Process | Nested]] = []
@@ -198,7 +208,11 @@ class Nested:
             started: list[Process] = []
             for member, node in self.members:
                 given = [memories.get(number) for number in member.arrays]
-                values = [_scalar(scalar, scalars, turn) for scalar in member.scalars]
+                ports = self.build.modules[member.module].interface.scalars_in
+                values = [
+                    _scalar(scalar, scalars, turn, width)
+                    for scalar, (_, width) in zip(member.scalars, ports, strict=True)
+                ]
                 if member.after or self.graph.turns is not None:
                     self.build.follow(started)
                     started = []
@@ -223,12 +237,40 @@ class Nested:
                 self._arrays[array.number] = words_of(array)
 
 
-def _scalar(scalar: Any, scalars: Sequence[int], turn: int) -> int:
+def _scalar(scalar: int | Turn | Given, scalars: Sequence[int], turn: int, width: int) -> int:
+    """A scalar argument of a member, as the bits of its port."""
+    value = turn
     if isinstance(scalar, int):
-        return scalar
-    if isinstance(scalar, Given):
-        return scalars[scalar.position]
-    return turn
+        value = scalar
+    elif isinstance(scalar, Given):
+        value = scalars[scalar.position]
+        if scalar.signed and value >> (scalar.width - 1):
+            value -= 1 << scalar.width
+    return value & mask(width)
+
+
+@dataclass(slots=True)
+class Inputs:
+    """What a run is given: words as unsigned numbers of as many bits as they have.
+
+    Attributes:
+        arrays: of each array parameter its words bank after bank, in the order of the design's.
+        scalars: of each scalar port, in their order.
+        streams: of each stream parameter the words that come in, None where any number does.
+    """
+
+    arrays: list[Words | None]
+    scalars: list[int]
+    streams: list[Sequence[int] | None]
+
+    @classmethod
+    def none(cls, module: CompiledModule) -> Inputs:
+        """Those of a run in which nothing that is given decides."""
+        return cls(
+            [None for _ in module.function.parameters],
+            [0 for _ in module.interface.scalars_in],
+            [None for _ in module.function.streams],
+        )
 
 
 @dataclass(slots=True)
@@ -244,6 +286,7 @@ class Build:
     top: str
     late: bool
     budget: Budget
+    inputs: Inputs
     engine: Engine = field(default_factory=Engine)
     needs: dict[str, Needs] = field(default_factory=dict)
     fifos: list[FifoPlace] = field(default_factory=list)
@@ -252,6 +295,7 @@ class Build:
     regions: list[Nested] = field(default_factory=list)
     queue_fifo: dict[int, int] = field(default_factory=dict)
     root: Process | Nested | None = None
+    _outer: list[Queue] = field(default_factory=list)
     _codes: dict[str, FunctionCode] = field(default_factory=dict)
     _runs: dict[str, Run] = field(default_factory=dict)
     _shared: dict[tuple[Any, ...], Process] = field(default_factory=dict)
@@ -270,10 +314,13 @@ class Build:
         outer = [
             self._fifo(FifoPlace((), "", s.name, s.width, s.depth, outside=True)) for s in streams
         ]
+        for words, number in zip(self.inputs.streams, outer, strict=True):
+            self._outer.append(Queue(words or ()))
+            self.queue_fifo[id(self._outer[-1])] = number
+            if words is not None:
+                self.engine.fill(number, len(words))
         if module.graph is not None:
-            queues = [Queue() for _ in outer]
-            self.queue_fifo |= {id(queue): n for queue, n in zip(queues, outer, strict=True)}
-            self.root = self._region(self.top, outer, queues, -1, 0, ())
+            self.root = self._region(self.top, outer, self._outer, -1, 0, ())
         else:
             self.root = self._process(self.top, outer, (-1, 0), (), None, endless=False)
 
@@ -296,7 +343,7 @@ class Build:
         assert graph is not None
         turns = 0 if graph.turns is None else len(graph.turns)
         entity = self.engine.add_region(parent, slot, turns)
-        nested = Nested(entity, module, graph)
+        nested = Nested(entity, module, graph, path)
         nested.build = self
         nested.set_arrays(self.needs[name])
         self.regions.append(nested)
@@ -309,6 +356,7 @@ class Build:
             place = FifoPlace(path, module.function.name, stream.name, stream.width, stream.depth)
             fifos.append(self._fifo(place))
             self.engine.own(entity, fifos[-1])
+            nested.fifos.append(fifos[-1])
             nested.queues.append(Queue())
             self.queue_fifo[id(nested.queues[-1])] = fifos[-1]
         self._refuse_shared(module, graph)
@@ -322,7 +370,13 @@ class Build:
             else:
                 at = (entity, position)
                 node = self._process(
-                    member.module, inside, at, where, member.place, endless=member.endless
+                    member.module,
+                    inside,
+                    at,
+                    where,
+                    member.place,
+                    endless=member.endless,
+                    called=member.callee,
                 )
                 self._set_producers(node, nested, member)
             nested.members.append((member, node))
@@ -373,10 +427,11 @@ class Build:
         place: Any,
         *,
         endless: bool,
+        called: str = "",
     ) -> Process:
         entity = self.engine.add_process(*where)
         module = self.modules[name]
-        process = Process(self, entity, module.function.name, place, endless)
+        process = Process(self, entity, called or module.function.name, place, endless)
         self.processes.append(process)
         process.frame = self._frame(process, name, fifos, path, None)
         return process
@@ -482,6 +537,33 @@ class Build:
         return module.interface.cycles
 
     # --- following ---------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The design's function."""
+        return self.modules[self.top].function.name
+
+    @property
+    def top_entity(self) -> int:
+        """The number of the whole design in the engine."""
+        assert self.root is not None
+        return self.root.entity
+
+    def follow_all(self) -> None:
+        """Follow a run of the whole design, and give the engine all traces."""
+        root, inputs = self.root, self.inputs
+        if isinstance(root, Process):
+            assert root.frame is not None
+            function = root.frame.module.function
+            channels = [root.frame.channels.get(n, -1) for n in range(len(function.streams))]
+            life = root.frame.life(
+                root.tracer, inputs.arrays, self._outer, channels, inputs.scalars
+            )
+            root.begin(life, again=False)
+            self.follow([root])
+        elif root is not None:
+            root.run(inputs.arrays, inputs.scalars)
+        self.finish()
 
     def repeats(self, process: Process) -> bool:
         """Whether all runs of a process are the same."""

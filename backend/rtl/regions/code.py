@@ -287,6 +287,7 @@ class FunctionCode:
     def _straight(self, body: Body) -> None:
         with self._fresh():
             holds = self._body(body)
+        self._filling = None
         if any(node.stream is not None for node in body.nodes):
             self._emit(body, STEPS, holds)
         else:
@@ -440,6 +441,7 @@ class FunctionCode:
                     self._final(guess.store, guess.final)
                 self._line(f"E = {self._value(found.node)}")
                 self._line("if E: break")
+        self._filling = None
 
     def _final(self, store: Node, final: Node) -> None:
         """What the last iteration leaves in a register, which every other one leaves, too."""

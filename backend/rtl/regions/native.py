@@ -31,6 +31,7 @@ class Status(enum.IntEnum):
     DEADLOCK = 1
     HUNGRY = 2
     TOO_LONG = 3
+    TOO_MUCH = 4
 
 
 @functools.cache
@@ -70,6 +71,10 @@ class Engine:
         table = np.array(rows, np.int64).reshape(-1)
         self._call.allo_regions_fifos(self._handle, _pointer(table), ctypes.c_int64(len(rows)))
         self.fifos += len(rows)
+
+    def fill(self, fifo: int, words: int) -> None:
+        """How many words come in from outside through a FIFO."""
+        self._call.allo_regions_fill(self._handle, fifo, ctypes.c_int64(words))
 
     def add_process(self, parent: int, slot: int) -> int:
         """A process in a region (``slot``: its position there), or one that another calls."""
@@ -126,10 +131,15 @@ class Engine:
         """The depths of all FIFOs."""
         self._call.allo_regions_depths(self._handle, _pointer(depths))
 
-    def run(self, top: int, limit: int) -> Status:
-        """Run from the start of ``top`` to its end."""
-        self._call.allo_regions_begin(self._handle, top, ctypes.c_int64(limit))
+    def run(self, top: int, limit: int = 0, events: int = 0) -> Status:
+        """Run from the start of ``top`` to its end, for so many cycles and events at most, 0 for any number."""
+        limits = ctypes.c_int64(limit), ctypes.c_int64(events)
+        self._call.allo_regions_begin(self._handle, top, *limits)
         return self.resume()
+
+    def keep_waits(self, keep: bool) -> None:
+        """Whether the next runs keep every wait."""
+        self._call.allo_regions_keep_waits(self._handle, int(keep))
 
     def resume(self) -> Status:
         """Go on after a process has got more of its trace."""

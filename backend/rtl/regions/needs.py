@@ -113,7 +113,8 @@ class _Function:
             if isinstance(region, Call):
                 self._call(region)
         size = -1
-        while size != (size := needs.size):
+        while self._stack or size != needs.size:
+            size = needs.size
             self._spread()
             self._guesses()
             for body in bodies_of(self._root):
@@ -132,7 +133,7 @@ class _Function:
                     access = guess.store.access
                     if access is not None and access.array.number in self._needs.arrays:
                         self._place(guess.store)
-                        self._stack.append(guess.final)
+                        self._want((guess.final,))
 
     def _seeds(self) -> Iterator[Node]:
         for region in regions_of(self._root):
@@ -172,16 +173,20 @@ class _Function:
     def _place(self, node: Node) -> None:
         access = node.access
         assert access is not None
-        self._stack += [n for n in (access.word_node, access.bank_node) if n is not None]
+        self._want((access.word_node, access.bank_node))
+
+    def _want(self, nodes: Iterable[Node | None]) -> None:
+        known = self._needs.nodes
+        self._stack += [n for n in nodes if n is not None and n.number not in known]
 
     def _effect(self, node: Node) -> None:
         """A store into an array that decides, a word put into a stream that does."""
         needs, access = self._needs, node.access
         if node.kind == "store" and access is not None and access.array.number in needs.arrays:
             self._place(node)
-            self._stack += [n for n in (access.data, access.predicate) if n is not None]
+            self._want((access.data, access.predicate))
         if node.kind == "put" and node.stream is not None and node.stream.number in needs.streams:
-            self._stack += node.operands
+            self._want(node.operands)
 
     def _call(self, call: Call) -> None:
         inner = self._found[self._module.callees[call.callee]]

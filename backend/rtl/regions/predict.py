@@ -4,75 +4,101 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
+from allo.dialects.diagnostics import DeadlockError, PredictionError
+from allo.dialects.reports.figures import place_text
+from allo.dialects.reports.regions import FifoReport, ProcessReport, RegionReport, ThrottleReport
+
 from ..compiled import CompiledModule
-from .build import Build, Process
+from .build import MANY, Build, Inputs, Process
 from .native import Longs, Status
 from .needs import deciding_inputs, find_needs
 from .refusal import Unforeseen
+from .throttles import chain_of_waits
 from .tracer import Budget
 
+REPORT_RECORDS = 1 << 17
+REPORT_EVENTS = 1 << 21
+"""How much of a design a report follows without being asked: about half a second."""
+
 
 @dataclass(frozen=True, slots=True)
-class FifoFigures:
-    """A FIFO in a run.
+class Compiled:
+    """What the model needs of a compiled design.
 
     Attributes:
-        name: of the stream, behind the instance of its region where that is not the top.
-        depth, width: words, and bits of a word.
-        most: words that it held at most.
-        words: words that passed.
-        full: cycles that its producer waited because it was full; ``empty``: its consumer, for a word.
+        modules: compiled functions and regions, by module.
+        top: the module of the whole design.
+        late: whether the places of puts are given back a cycle later.
     """
 
-    name: str
-    depth: int
-    width: int
-    most: int
-    words: int
-    full: int
-    empty: int
+    modules: Mapping[str, CompiledModule]
+    top: str
+    late: bool
 
     @property
-    def bits(self) -> int:
-        """Bits of its words."""
-        return self.depth * self.width
+    def waits(self) -> bool:
+        """Whether there is a region or a stream in it."""
+        return any(m.graph is not None or m.function.streams for m in self.modules.values())
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessFigures:
-    """A process in a run: its last start and end, and cycles in which it waited."""
+class HasRegions(Protocol):
+    """A design that keeps what foretells the cycles of its regions."""
 
-    name: str
-    start: int
-    end: int | None
-    stalled: int
+    compiled: Compiled | None
 
 
 @dataclass(frozen=True, slots=True)
 class RegionPrediction:
-    """A run of a design, foretold."""
+    """A run of a design, foretold.
+
+    Attributes:
+        cycles: from start to done.
+        regions: the regions of the design, with their FIFOs and processes.
+    """
 
     cycles: int
-    fifos: tuple[FifoFigures, ...]
-    processes: tuple[ProcessFigures, ...]
+    regions: tuple[RegionReport, ...]
+    _model: RegionModel
+
+    @property
+    def fifos(self) -> tuple[FifoReport, ...]:
+        """All FIFOs."""
+        return tuple(fifo for region in self.regions for fifo in region.fifos)
+
+    @property
+    def processes(self) -> tuple[ProcessReport, ...]:
+        """All processes."""
+        return tuple(process for region in self.regions for process in region.processes)
+
+    @property
+    def throttles(self) -> tuple[ThrottleReport, ...]:
+        """What holds up the end of the run, the most first."""
+        return tuple(row for region in self.regions for row in region.throttles)
 
     @property
     def stalls(self) -> int:
-        """Cycles that processes waited for FIFOs, together."""
+        """Cycles that processes wait for FIFOs, together."""
         return sum(process.stalled for process in self.processes)
+
+    def retime(self, depths: Mapping[str, int]) -> RegionPrediction:
+        """The same run with other depths of FIFOs, by their names in :attr:`fifos`.
+
+        Raises:
+            PredictionError: there is no FIFO of a name, or a depth is none.
+            DeadlockError: no process can go on with these depths.
+        """
+        return self._model.prediction(self._model.depths_of(depths))
 
 
 class RegionModel:
     """A design whose processes have been followed once: a change of depths costs no more than their times.
 
     Args:
-        modules: compiled functions and regions, by module.
-        top: the module of the whole design.
-        late: whether the places of puts are given back a cycle later.
-        records: how much may be followed; None for any number.
+        records: how much may be followed, None for any number; ``events``: how much may happen in a run.
 
     Raises:
         Unforeseen: the model does not know what decides, or how long something takes.
@@ -80,56 +106,89 @@ class RegionModel:
 
     def __init__(
         self,
-        modules: Mapping[str, CompiledModule],
-        top: str,
+        compiled: Compiled,
+        inputs: Inputs | None = None,
         *,
-        late: bool,
         records: int | None = None,
+        events: int = 0,
     ) -> None:
-        self.build = Build(modules, top, late, Budget(records), needs=find_needs(modules))
-        inputs = deciding_inputs(modules[top], self.build.needs[top])
-        if inputs:
-            raise Unforeseen(f"the words of {', '.join(inputs)} decide")
+        modules, top = compiled.modules, compiled.top
+        needs = find_needs(modules)
+        if inputs is None:
+            deciding = deciding_inputs(modules[top], needs[top])
+            if deciding:
+                raise Unforeseen(f"values of {', '.join(deciding)} decide what it does", given=False)
+            inputs = Inputs.none(modules[top])
+        self.build = Build(modules, top, compiled.late, Budget(records), inputs, needs=needs)
+        self._events = events
         self.build.make()
-        root = self.build.root
-        assert root is not None
-        if isinstance(root, Process):
-            assert root.frame is not None
-            channels = [root.frame.channels.get(n, -1) for n in range(len(self.build.fifos))]
-            life = root.frame.life(root.tracer, [None] * 99, [], channels, [])
-            root.begin(life, again=False)
-            self.build.follow([root])
-        else:
-            root.run([None] * len(modules[top].function.parameters), [])
-        self.build.finish()
-        self._top = root.entity
-        self.depths = np.array(
-            [1 << 40 if f.outside else f.depth for f in self.build.fifos], np.int64
-        )
+        self.build.follow_all()
+        self.depths = np.array([MANY if f.outside else f.depth for f in self.build.fifos], np.int64)
+
+    def depths_of(self, depths: Mapping[str, int]) -> Longs:
+        """All depths, given some of them by name; raises as :meth:`RegionPrediction.retime` does."""
+        found = self.depths.copy()
+        places = {place.label: n for n, place in enumerate(self.build.fifos) if not place.outside}
+        for name, depth in depths.items():
+            if name not in places:
+                raise PredictionError(
+                    f"There is no FIFO {name!r} in the design.",
+                    help=f"its FIFOs are {', '.join(places) or 'none'}.",
+                )
+            if not isinstance(depth, int) or depth < 1:
+                raise PredictionError(
+                    f"FIFO {name} cannot have a depth of {depth!r}.", help="a depth is 1 or more."
+                )
+            found[places[name]] = depth
+        return found
 
     def cycles(self, depths: Longs | None = None, limit: int = 0) -> int | None:
-        """Cycles of a run with other depths; None where it deadlocks, or takes longer than ``limit``."""
+        """Cycles of a run with other depths; None where it deadlocks, or takes longer than ``limit``.
+
+        Raises:
+            Unforeseen: more happens than the model is allowed to follow.
+        """
         engine = self.build.engine
         engine.set_depths(self.depths if depths is None else depths)
-        status = engine.run(self._top, limit)
+        status = engine.run(self.build.top_entity, limit, self._events)
         while status is Status.HUNGRY:
             if not self.build.feed(engine.hungry()):
                 return None
             status = engine.resume()
+        if status is Status.TOO_MUCH:
+            raise Unforeseen("more words pass than a report follows; `predict()` of the module does")
         return engine.end if status is Status.DONE else None
 
     def prediction(self, depths: Longs | None = None) -> RegionPrediction:
         """The whole of a run.
 
         Raises:
-            Unforeseen: it deadlocks.
+            DeadlockError: no process can go on.
         """
+        depths = self.depths if depths is None else depths
+        engine = self.build.engine
+        engine.keep_waits(True)
         cycles = self.cycles(depths)
+        engine.keep_waits(False)
         if cycles is None:
-            raise Unforeseen("it deadlocks")
-        return self.figures(cycles, self.depths if depths is None else depths)
+            raise DeadlockError(
+                f"The processes of {self.build.name} wait for each other: {self.waits_for()}.",
+                help="deeper FIFOs help where one of them waits for room.",
+            )
+        return RegionPrediction(cycles, tuple(self._reports(depths)), self)
 
-    def figures(self, cycles: int, depths: Longs) -> RegionPrediction:
+    def waits_for(self) -> str:
+        """Which process waits for what at the end of a run that has deadlocked."""
+        _, waiting = self.build.engine.stalls()
+        found = []
+        for process, number in zip(self.build.processes, waiting, strict=True):
+            if number >= 0:
+                channel = self.build.channels[int(number)]
+                what = "room in" if channel.putting else "a word of"
+                found.append(f"{process.name} for {what} {self.build.fifos[channel.fifo].label}")
+        return ", ".join(found)
+
+    def _reports(self, depths: Longs) -> list[RegionReport]:
         """What the engine knows of the run behind it."""
         build = self.build
         most, words = build.engine.fills()
@@ -137,29 +196,57 @@ class RegionModel:
         starts, ends = build.engine.times()
         waits = np.zeros((len(build.fifos), 2), np.int64)
         lost = np.zeros(len(build.processes), np.int64)
-        for place, cycles_lost in zip(build.channels, stalled, strict=True):
-            waits[place.fifo, int(place.putting)] += cycles_lost
-            lost[place.process] += cycles_lost
-        fifos = tuple(
-            FifoFigures(
-                ".".join((*place.path, place.name)),
-                int(depths[n]),
-                place.width,
-                int(most[n]),
-                int(words[n]),
-                int(waits[n, 1]),
-                int(waits[n, 0]),
-            )
-            for n, place in enumerate(build.fifos)
-            if not place.outside
-        )
-        processes = tuple(
-            ProcessFigures(
-                process.name,
-                int(starts[process.entity]),
-                int(ends[process.entity]) if ends[process.entity] >= 0 else None,
-                int(lost[process.number]),
-            )
-            for process in build.processes
-        )
-        return RegionPrediction(cycles, fifos, processes)
+        for place, cycles in zip(build.channels, stalled, strict=True):
+            waits[place.fifo, int(place.putting)] += cycles
+            lost[place.process] += cycles
+        found: list[RegionReport] = []
+        for region in build.regions:
+            start, end = int(starts[region.entity]), int(ends[region.entity])
+            name, place = region.module.function.name, place_text(region.module.function.place)
+            report = RegionReport(name, ".".join(region.path), place, end - start)
+            for number in region.fifos:
+                fifo = build.fifos[number]
+                figures = (int(x) for x in (most[number], words[number], *waits[number][::-1]))
+                report.fifos.append(FifoReport(fifo.label, int(depths[number]), fifo.width, *figures))
+            for _, node in region.members:
+                if isinstance(node, Process):
+                    over = int(ends[node.entity])
+                    own = int(lost[node.number])
+                    report.processes.append(
+                        ProcessReport(node.name, over - start if over >= 0 else None, own)
+                    )
+            found.append(report)
+        if found:
+            found[0].throttles = chain_of_waits(build, build.engine.waits(), ends)
+        return found
+
+
+def predict(
+    design: HasRegions | Compiled, inputs: Inputs | None = None, *, asked: str = "predict"
+) -> RegionPrediction:
+    """The cycles of a design, and what its processes wait for.
+
+    Args:
+        design: a :class:`~allo.backend.rtl.design.HardwareDesign`, or what is compiled of one.
+        inputs: what a run is given; None where no values decide.
+        asked: what a user calls to give them.
+
+    Raises:
+        PredictionError: the model cannot tell; the message says why.
+        DeadlockError: no process can go on.
+    """
+    compiled = design if isinstance(design, Compiled) else design.compiled
+    if compiled is None:
+        raise PredictionError("The design has been kept without its schedules.", help="build it anew.")
+    function = compiled.modules[compiled.top].function
+    try:
+        return RegionModel(compiled, inputs).prediction()
+    except Unforeseen as why:
+        help = "a simulation counts them."
+        if not why.given:
+            help = f"give them, as to a call: `{asked}({', '.join(function.argument_names)})`."
+        raise PredictionError(
+            f"The cycles of {function.name} cannot be foretold, because {why.reason}.",
+            why.place or function.place,
+            help=help,
+        ) from why

@@ -68,7 +68,7 @@ def arrangement(layout: ArrayLayout) -> Arrangement:
 
     Words of one address side by side suit banks that are read together.
     """
-    bank, word = _banks_and_words(layout)
+    bank, word = banks_and_words(layout)
     by_word = (1, layout.bank_count)
     for strides in (by_word, (layout.bank_depth, 1)):
         positions = (bank * strides[0] + word * strides[1]).reshape(-1)
@@ -79,7 +79,7 @@ def arrangement(layout: ArrayLayout) -> Arrangement:
     return Arrangement(*by_word, positions)
 
 
-def _banks_and_words(layout: ArrayLayout) -> tuple[np.ndarray, np.ndarray]:
+def banks_and_words(layout: ArrayLayout) -> tuple[np.ndarray, np.ndarray]:
     """Bank number and word address of every element."""
     bank = np.zeros((), dtype=np.int64)
     word = np.zeros((), dtype=np.int64)
