@@ -26,6 +26,7 @@ DATA = (
     "allo/backend/runtime/simulator.hpp",
     "allo/backend/runtime/liballo_runtime.so",
     "allo/backend/runtime/liballo_interrupt.so",
+    "allo/backend/runtime/liballo_regions.so",
     "allo/backend/hls/shims/",
     "allo/backend/hls/templates/",
     "allo/backend/sim/buses/cpp/",

@@ -18,12 +18,11 @@ from allo.dialects.caches.files import cached, content_key
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import function_type, symbol
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
+from allo.dialects.processes.cpp_compiler import SECONDS, compile_shared, find_compiler
 from allo.dialects.processes.shared_library import load_shared
 from allo.dialects.processes.tools import run_tool
 from allo.dialects.text.quoting import include
 from allo.dialects.types import parse_type
-
-from allo.dialects.processes.cpp_compiler import SECONDS, compile_shared, find_compiler
 
 _PREFIX = "__allo_external_"
 _LIBRARY = "lib.so"

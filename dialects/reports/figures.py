@@ -11,8 +11,8 @@ from typing import Any
 
 from ..diagnostics import SourcePlace
 from .network import Network
-from .regions import RegionReport
 from .parts import DesignFigures, FunctionReport, LoopReport, MemoryReport, PathPart
+from .regions import RegionReport
 
 __all__ = ["DesignReport", "FunctionReport", "LoopReport", "MemoryReport", "PathPart", "place_text"]
 

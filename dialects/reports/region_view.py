@@ -11,7 +11,7 @@ from .regions import FifoReport, RegionReport
 
 FIFO_HEADS = ("FIFO", "count", "depth", "bits", "most", "words", "full", "empty", "LUT", "BRAM")
 FIFO_LEGEND = (
-    "most: words held at a time; full: cycles that producers wait for room; empty: that consumers wait for words."
+    "most: words held at a time; full: cycles producers wait for room; empty: consumers for words."
 )
 MOST_THROTTLES = 4
 

@@ -1,4 +1,4 @@
-"""Regions of a design in time, as plain data: cycles, FIFOs and how full they get, processes and their waits."""
+"""Regions of a design in time, as plain data: cycles, FIFOs and how full they get, who waits."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def _cycles(mine: dict[str, Any]) -> str:
         return f"The report predicts {predicted:,} cycles, and the simulation counts {measured:,}: {time}."
     notes = " ".join(f'It says: "{note}"' for note in mine["notes"])
     return (
-        "Processes wait for one another, so the report gives no exact number of cycles. "
+        "Values decide how many, so the report gives no number of cycles. "
         f"{notes} The simulation counts {measured:,}: {time}."
     )
 

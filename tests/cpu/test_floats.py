@@ -13,8 +13,8 @@ import pytest
 
 import allo
 from allo.backend.cpu import LLVMModule
-from allo.dialects.processes.cpp_compiler import compile_shared, find_compiler
 from allo.dialects.boundary.storage import decode, empty_cells, natural_dtype
+from allo.dialects.processes.cpp_compiler import compile_shared, find_compiler
 from allo.dialects.types import parse_type
 from allo.ir.types import Fixed, Int, UFixed, UInt, float16, float32, float64, int32
 

@@ -14,10 +14,10 @@ import pytest
 
 import allo
 import allo.backend.hls.csim.prelude as prelude
-from allo.dialects.processes import cpp_compiler as cpu_compiler
 from allo.backend.cpu.native.runtime import load_runtime
 from allo.backend.sim.engines.verilator.tools import compiler_version
 from allo.dialects.caches import place as cache_place
+from allo.dialects.processes import cpp_compiler as cpu_compiler
 from allo.dialects.processes.tools import run_tool
 from allo.errors import BuildError, CacheWarning, SimulationError, ToolFailedError
 from allo.ir.types import int32

@@ -17,7 +17,6 @@ import threading
 from collections.abc import Callable, Iterable
 
 from allo.dialects.diagnostics import ToolFailedError, ToolMissingError
-
 from allo.dialects.processes.native_libraries import load_library
 
 _ABI = 1

@@ -11,9 +11,9 @@ from typing import Any
 
 from allo.dialects.diagnostics import BuildError, SimulationError
 from allo.dialects.fibers import GROWTHS, MOST_GROWN, Growth, ProcessRecord
+from allo.dialects.processes.native_libraries import compiled, load_library
 
 from .interrupt import Guarded
-from allo.dialects.processes.native_libraries import compiled, load_library
 
 _ABI = 3
 _SOURCES = ("fiber.cpp", "simulator.cpp", "interface.cpp")

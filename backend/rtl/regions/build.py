@@ -360,6 +360,9 @@ class Build:
             nested.queues.append(Queue())
             self.queue_fifo[id(nested.queues[-1])] = fifos[-1]
         self._refuse_shared(module, graph)
+        never = [m.endless or self.modules[m.module].interface.endless for m in graph.members]
+        if never and all(never) and parent < 0:
+            raise Unforeseen("no process of it ends", module.function.place)
         for position, member in enumerate(graph.members):
             inside = [fifos[number] for number in member.streams]
             where = (*path, member.label)
@@ -375,18 +378,14 @@ class Build:
                     at,
                     where,
                     member.place,
-                    endless=member.endless,
+                    endless=never[position],
                     called=member.callee,
                 )
                 self._set_producers(node, nested, member)
             nested.members.append((member, node))
-            self.engine.add_member(
-                entity, node.entity, member.endless, member.early, member.after
-            )
+            self.engine.add_member(entity, node.entity, never[position], member.early, member.after)
         for need in graph.needs:
             self.engine.add_need(entity, *need)
-        if graph.members and all(m.endless for m in graph.members):
-            raise Unforeseen("no process of it ends", module.function.place)
         return nested
 
     def _set_producers(self, process: Process, nested: Nested, member: Member) -> None:
@@ -479,7 +478,8 @@ class Build:
                 buffered = self.modules[name].graph is not None or self.code_of(name).buffers
                 if buffered:
                     raise Unforeseen(
-                        f"{call.callee} and who calls it both hold words of {stream.name}", call.place
+                        f"{call.callee} and who calls it both hold words of {stream.name}",
+                        call.place,
                     )
         known = frame.callees.get(call.callee)
         if known is not None:

@@ -60,6 +60,7 @@ class FunctionCode:
     def compile(self) -> Run:
         """The generator ``run(T, M, Q, X, C)``: tracer, memories by array, queues, scalars, channels."""
         function = self.module.function
+        refuse_tries(self.module)
         crossing = sorted(
             node.number
             for body in bodies_of(function.root)
@@ -180,11 +181,6 @@ class FunctionCode:
 
     def _stream(self, node: Node) -> list[str]:
         assert node.stream is not None
-        if node.tries:
-            raise Unforeseen(
-                f"{node.stream.name} is asked without waiting, so what happens depends on the cycle",
-                node.place,
-            )
         number, decides = node.stream.number, node.stream.number in self.needs.streams
         self._known.add(node.number)
         condition = [] if node.predicate is None else [self._value(node.predicate)]
@@ -216,7 +212,9 @@ class FunctionCode:
     def _load(self, node: Node) -> None:
         array, place = self._address(node)
         self._line(f"v{node.number} = {place}")
-        self._line(f"v{node.number} = {array}[v{node.number}] if v{node.number} < len({array}) else 0")
+        self._line(
+            f"v{node.number} = {array}[v{node.number}] if v{node.number} < len({array}) else 0"
+        )
 
     def _store(self, node: Node) -> None:
         access = node.access
@@ -225,7 +223,9 @@ class FunctionCode:
             return
         array, place = self._address(node)
         value = self._value(access.data)
-        with self._block(f"if {self._value(access.predicate)}:") if access.predicate else _nothing():
+        with (
+            self._block(f"if {self._value(access.predicate)}:") if access.predicate else _nothing()
+        ):
             self._line(f"{array}[{place}] = {value}")
 
     # --- regions ---------------------------------------------------------------------
@@ -294,7 +294,9 @@ class FunctionCode:
             self._wait(str(body.stay))
 
     def _emit(self, body: Body, kind: int, holds: str, times: str = "1") -> None:
-        shape = self._own("S", (shape_of(self.module.function, body, self.buffers, self._frozen), kind))
+        shape = self._own(
+            "S", (shape_of(self.module.function, body, self.buffers, self._frozen), kind)
+        )
         self._line(f"T.emit({shape}, {holds}, C, {times})")
 
     def _loop(self, loop: Loop) -> None:
@@ -484,6 +486,21 @@ class FunctionCode:
         for position, node in enumerate(call.results):
             if node.number in self.needs.nodes:
                 self._line(f"v{node.number} = Z[{position}]")
+
+
+def refuse_tries(module: CompiledModule) -> None:
+    """Refuse a function that asks streams without waiting.
+
+    Raises:
+        Unforeseen: it does.
+    """
+    for body in bodies_of(module.function.root):
+        for node in body.nodes:
+            if node.tries and node.stream is not None:
+                raise Unforeseen(
+                    f"{node.stream.name} is asked without waiting, so what happens depends on the cycle",
+                    node.place,
+                )
 
 
 @contextmanager

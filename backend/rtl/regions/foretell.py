@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from allo.dialects.diagnostics import DeadlockError
+from allo.dialects.diagnostics import DeadlockError, ToolFailedError, ToolMissingError
 from allo.dialects.reports.figures import DesignReport, place_text
 from allo.dialects.reports.regions import RegionReport
 
@@ -32,6 +32,10 @@ def foretell(report: DesignReport, compiled: Compiled, *, waits: bool = False) -
         return
     except DeadlockError as stuck:
         reason = stuck.message[0].lower() + stuck.message[1:].rstrip(".")
+        report.regions = [RegionReport(name, "", place, None, reason)]
+        return
+    except (ToolMissingError, ToolFailedError) as missing:
+        reason = missing.message[0].lower() + missing.message[1:].rstrip(".")
         report.regions = [RegionReport(name, "", place, None, reason)]
         return
     except Exception as fault:

@@ -132,7 +132,7 @@ class Engine:
         self._call.allo_regions_depths(self._handle, _pointer(depths))
 
     def run(self, top: int, limit: int = 0, events: int = 0) -> Status:
-        """Run from the start of ``top`` to its end, for so many cycles and events at most, 0 for any number."""
+        """Run from the start of ``top`` to its end, for so many cycles and events at most, 0 for any."""
         limits = ctypes.c_int64(limit), ctypes.c_int64(events)
         self._call.allo_regions_begin(self._handle, top, *limits)
         return self.resume()

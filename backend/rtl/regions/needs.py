@@ -17,8 +17,8 @@ class Needs:
     """What decides in one module.
 
     Attributes:
-        nodes, arrays, streams: numbers of the nodes whose values, the arrays whose words and the streams whose
-            words decide.
+        nodes, arrays, streams: numbers of the nodes whose values, the arrays whose words and the streams
+            whose words decide.
         args, results: positions of scalar arguments and of results that do.
     """
 
@@ -92,9 +92,7 @@ def parameter(position: int) -> int:
 class _Function:
     """What decides in one function."""
 
-    def __init__(
-        self, module: CompiledModule, found: Mapping[str, Needs], needs: Needs
-    ) -> None:
+    def __init__(self, module: CompiledModule, found: Mapping[str, Needs], needs: Needs) -> None:
         self._module = module
         self._found = found
         self._needs = needs
@@ -210,9 +208,7 @@ def deciding_inputs(module: CompiledModule, needs: Needs) -> list[str]:
     function = module.function
     names = [a.name for n, a in enumerate(function.parameters) if _is_read(a, n, needs)]
     if module.graph is None:
-        names += [
-            node.label for n, node in enumerate(function.scalar_args) if n in needs.args
-        ]
+        names += [node.label for n, node in enumerate(function.scalar_args) if n in needs.args]
     elif needs.args:
         names += [f"scalar argument {n + 1}" for n in sorted(needs.args)]
     names += [

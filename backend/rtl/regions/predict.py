@@ -14,6 +14,7 @@ from allo.dialects.reports.regions import FifoReport, ProcessReport, RegionRepor
 
 from ..compiled import CompiledModule
 from .build import MANY, Build, Inputs, Process
+from .code import refuse_tries
 from .native import Longs, Status
 from .needs import deciding_inputs, find_needs
 from .refusal import Unforeseen
@@ -113,11 +114,15 @@ class RegionModel:
         events: int = 0,
     ) -> None:
         modules, top = compiled.modules, compiled.top
+        for module in modules.values():
+            refuse_tries(module)
         needs = find_needs(modules)
         if inputs is None:
             deciding = deciding_inputs(modules[top], needs[top])
             if deciding:
-                raise Unforeseen(f"values of {', '.join(deciding)} decide what it does", given=False)
+                raise Unforeseen(
+                    f"values of {', '.join(deciding)} decide what it does", given=False
+                )
             inputs = Inputs.none(modules[top])
         self.build = Build(modules, top, compiled.late, Budget(records), inputs, needs=needs)
         self._events = events
@@ -156,7 +161,9 @@ class RegionModel:
                 return None
             status = engine.resume()
         if status is Status.TOO_MUCH:
-            raise Unforeseen("more words pass than a report follows; `predict()` of the module does")
+            raise Unforeseen(
+                "more words pass than a report follows; `predict()` of the module does"
+            )
         return engine.end if status is Status.DONE else None
 
     def prediction(self, depths: Longs | None = None) -> RegionPrediction:
@@ -202,12 +209,15 @@ class RegionModel:
         found: list[RegionReport] = []
         for region in build.regions:
             start, end = int(starts[region.entity]), int(ends[region.entity])
-            name, place = region.module.function.name, place_text(region.module.function.place)
-            report = RegionReport(name, ".".join(region.path), place, end - start)
+            function = region.module.function
+            where = place_text(function.place)
+            report = RegionReport(function.name, ".".join(region.path), where, end - start)
             for number in region.fifos:
                 fifo = build.fifos[number]
-                figures = (int(x) for x in (most[number], words[number], *waits[number][::-1]))
-                report.fifos.append(FifoReport(fifo.label, int(depths[number]), fifo.width, *figures))
+                empty, full = (int(cycles) for cycles in waits[number])
+                size = int(depths[number]), fifo.width
+                held = int(most[number]), int(words[number])
+                report.fifos.append(FifoReport(fifo.label, *size, *held, full, empty))
             for _, node in region.members:
                 if isinstance(node, Process):
                     over = int(ends[node.entity])
@@ -237,7 +247,9 @@ def predict(
     """
     compiled = design if isinstance(design, Compiled) else design.compiled
     if compiled is None:
-        raise PredictionError("The design has been kept without its schedules.", help="build it anew.")
+        raise PredictionError(
+            "The design has been kept without its schedules.", help="build it anew."
+        )
     function = compiled.modules[compiled.top].function
     try:
         return RegionModel(compiled, inputs).prediction()

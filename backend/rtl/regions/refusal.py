@@ -12,7 +12,9 @@ class Unforeseen(Exception):
         given: False where it could tell if it were given the inputs of a run.
     """
 
-    def __init__(self, reason: str, place: SourcePlace | None = None, *, given: bool = True) -> None:
+    def __init__(
+        self, reason: str, place: SourcePlace | None = None, *, given: bool = True
+    ) -> None:
         self.reason = reason
         self.given = given
         self.place = place

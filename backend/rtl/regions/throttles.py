@@ -18,8 +18,8 @@ MOST_STEPS = 100_000
 def chain_of_waits(build: Build, waits: Longs, ends: Longs) -> list[ThrottleReport]:
     """The FIFOs on the chain, those that are waited for longest first.
 
-    The chain begins with the process that ends last. Its last wait ended because the process at the other end of
-    the FIFO put a word or took one, in the cycle before; so the chain goes on there.
+    The chain begins with the process that ends last. Its last wait ended because the process at the other
+    end of the FIFO put a word or took one, in the cycle before; so the chain goes on there.
 
     Args:
         waits: channel, first cycle and end of every wait, in order of their ends.

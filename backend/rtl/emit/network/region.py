@@ -22,10 +22,11 @@ from ...plan.bind import Binding, Interface
 from ...read.records import FunctionRecord, MemType, Op, argument_width, element_width
 from ...read.storage import array_for_local, array_for_parameter
 from ...read.stream_ops import stream_of, stream_of_type
+from ...regions.graph import Given, RegionGraph, Turn
+from ...regions.graph import Member as Joined
 from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
 from ..builder import ModuleBuilder, identifier
-from ...regions.graph import Given, Member as Joined, RegionGraph, Turn
 from .instances import Instance, Progress, early_ends, emit_instance
 from .iterations import Iterations, LoopRange, loop_range
 from .region_streams import RegionStreams

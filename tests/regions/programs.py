@@ -1,0 +1,182 @@
+"""Regions whose cycles are foretold: known rates, rates that values decide, nets that stand still."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import allo.dataflow as df
+from allo.backend.sim.module import RTLModule
+from allo.errors import DeadlockError
+from allo.ir.types import Stream, int32
+
+N = 12
+
+
+@df.region()
+def pipe(A: int32[N], B: int32[N]):
+    """Two processes and a FIFO."""
+    s: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[A])
+    def source(a: int32[N]):
+        for i in range(N):
+            s.put(a[i])
+
+    @df.kernel(mapping=[1], args=[B])
+    def sink(b: int32[N]):
+        for i in range(N):
+            b[i] = s.get() * 3
+
+
+@df.region()
+def burst[D: int32](A: int32[N], B: int32[N]):
+    """A sum that comes behind all words, and a way round it, of depth D, that has to hold them."""
+    s: Stream[int32, 2]
+    t: Stream[int32, D]
+    u: Stream[int32, 4]
+
+    @df.kernel(mapping=[1], args=[A])
+    def source(a: int32[N]):
+        for i in range(N):
+            s.put(a[i])
+            t.put(a[i])
+
+    @df.kernel(mapping=[1], args=[])
+    def total():
+        found: int32 = 0
+        for i in range(N):
+            found += s.get()
+        for j in range(N):
+            u.put(found)
+
+    @df.kernel(mapping=[1], args=[B])
+    def sink(b: int32[N]):
+        for i in range(N):
+            b[i] = u.get() + t.get()
+
+
+def bursts(depth: int) -> Any:
+    """The schedule of a :func:`burst` of a depth."""
+    return df.customize(burst, instantiate=[depth])
+
+
+@df.region()
+def filtered(A: int32[N], B: int32[N]):
+    """Values decide how many words pass, and the last one ends the sink."""
+    s: Stream[int32, 2]
+    t: Stream[int32, 1]
+
+    @df.kernel(mapping=[1], args=[A])
+    def source(a: int32[N]):
+        for i in range(N):
+            s.put(a[i])
+        s.put(-1)
+
+    @df.kernel(mapping=[1], args=[])
+    def keep():
+        x: int32 = s.get()
+        while x >= 0:
+            if x % 3 != 0:
+                t.put(x)
+            x = s.get()
+        t.put(-1)
+
+    @df.kernel(mapping=[1], args=[B])
+    def sink(b: int32[N]):
+        n: int32 = 0
+        x: int32 = t.get()
+        while x >= 0:
+            b[n] = x
+            n += 1
+            x = t.get()
+
+
+@df.region()
+def divided(n: int32, A: int32[N], B: int32[N]):
+    """A scalar says how many words there are, a quotient what is passed for each."""
+    s: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[A])
+    def source(a: int32[N]):
+        for i in range(n):
+            word: int32 = a[i] // 7
+            s.put(word)
+
+    @df.kernel(mapping=[1], args=[B])
+    def sink(b: int32[N]):
+        for i in range(n):
+            x: int32 = s.get()
+            for j in range(x % 4):
+                b[i] += j
+
+
+@df.region()
+def crossed(A: int32[N], B: int32[N]):
+    """Each process waits for the other one's first word."""
+    s: Stream[int32, 2]
+    t: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[A])
+    def left(a: int32[N]):
+        for i in range(N):
+            x: int32 = t.get()
+            s.put(x + a[i])
+
+    @df.kernel(mapping=[1], args=[B])
+    def right(b: int32[N]):
+        for i in range(N):
+            b[i] = s.get()
+            t.put(b[i])
+
+
+@df.region()
+def asked(A: int32[N], B: int32[N]):
+    """What a process finds in a FIFO depends on the cycle in which it looks."""
+    s: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[A])
+    def source(a: int32[N]):
+        for i in range(N):
+            s.put(a[i])
+
+    @df.kernel(mapping=[1], args=[B])
+    def sink(b: int32[N]):
+        n: int32 = 0
+        while n < N:
+            x, there = s.try_get()
+            if there:
+                b[n] = x
+                n += 1
+
+
+def hardware(schedule: Any, **options: Any) -> RTLModule:
+    """The region in Verilog, run by the in-process engine."""
+    module = schedule.build(target="verilog", simulator="jit", max_cycles=200_000, **options)
+    assert isinstance(module, RTLModule)
+    return module
+
+
+def measured(module: RTLModule, *arguments: Any, engine: str = "jit") -> int | None:
+    """The cycles of a simulated run, None where it deadlocks."""
+    try:
+        module(*arguments, simulator=engine)
+    except DeadlockError:
+        return None
+    return module.cycles
+
+
+def foretold(module: RTLModule, *arguments: Any) -> int | None:
+    """The cycles of a run by the model, None where it deadlocks."""
+    try:
+        return module.predict(*arguments).cycles
+    except DeadlockError:
+        return None
+
+
+def words(*values: int) -> np.ndarray:
+    """An array of so many words, zeros behind the given ones."""
+    found = np.zeros(N, np.int32)
+    found[: len(values)] = values
+    return found

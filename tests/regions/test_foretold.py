@@ -1,0 +1,128 @@
+"""The cycles of regions that the model foretells are those that the simulators count."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import allo.dataflow as df
+from allo.backend.rtl.regions import tracer, variants
+from allo.backend.rtl.regions.predict import RegionModel
+from allo.errors import DeadlockError
+from allo.ir.types import int8, int32
+from allo.library.systolic_array import schedule_systolic_array, systolic_array
+from tests.dataflow.networks import random_network, schedule_of
+
+from . import programs
+from .programs import N, foretold, hardware, measured, words
+
+SEEDS = (0, 1, 3, 6, 7, 9, 11, 26)
+"""Of tests/dataflow/networks.py: chains, forks and feedback; pipelined and not; that end and that do not."""
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_systolic_array(size: int):
+    shape = [int8, int8, int32, size, 5, size]
+    module = hardware(schedule_systolic_array(df.customize(systolic_array, instantiate=shape)))
+    rng = np.random.default_rng(size)
+    a = rng.integers(-9, 9, (size, 5)).astype(np.int8)
+    b = rng.integers(-9, 9, (5, size)).astype(np.int8)
+    c = np.zeros((size, size), np.int32)
+    assert measured(module, a, b, c) == foretold(module) == module.report.cycles
+    assert np.array_equal(c, a.astype(np.int32) @ b)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_network(seed: int):
+    network = random_network(seed)
+    module = hardware(schedule_of(network))
+    count = len(network.processes)
+    arrays = [np.zeros(count if network.shared else 1, np.int32) for _ in range(count)]
+    arrays = arrays[:1] if network.shared else arrays
+    assert measured(module, *arrays) == foretold(module)
+
+
+def test_random_networks_end_and_do_not():
+    ends = [foretold(hardware(schedule_of(random_network(seed)))) is not None for seed in SEEDS[:6]]
+    assert any(ends) and not all(ends)
+
+
+def test_verilator_counts_the_same():
+    s = programs.bursts(N)
+    s.pipeline("source_0:i")
+    module = hardware(s)
+    given = np.arange(N, dtype=np.int32)
+    assert foretold(module) == measured(module, given, words(), engine="verilator")
+
+
+@pytest.mark.parametrize("values", [(), (3, 6, 9), (1, 2, 3, 4, 5), tuple(range(1, N + 1))])
+def test_values_that_decide(values: tuple[int, ...]):
+    module = hardware(df.customize(programs.filtered))
+    assert foretold(module, words(*values), words()) == measured(module, words(*values), words())
+    assert module.report.cycles is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, N])
+def test_scalars_and_quotients_that_decide(count: int):
+    module = hardware(df.customize(programs.divided))
+    given = np.random.default_rng(count).integers(0, 99, N).astype(np.int32)
+    arguments = count, given, np.zeros(N, np.int32)
+    assert foretold(module, *arguments) == measured(module, *arguments)
+
+
+def test_the_arguments_of_a_prediction_stay_as_they_are():
+    module = hardware(df.customize(programs.filtered))
+    given, result = words(1, 2, 3), words()
+    module.predict(given, result)
+    assert np.array_equal(given, words(1, 2, 3)) and not result.any()
+
+
+def test_other_depths_are_retimed():
+    """The model of one build tells of every depth what the build with this depth takes."""
+    module = hardware(programs.bursts(N))
+    found = module.predict()
+    for depth in (8, N - 1, N + 1, 40):
+        other = hardware(programs.bursts(depth))
+        cycles = measured(other, words(), words())
+        if cycles is None:
+            with pytest.raises(DeadlockError, match="total_0 for a word of s"):
+                found.retime({"t": depth})
+        else:
+            assert found.retime({"t": depth}).cycles == cycles
+
+
+def test_a_changed_depth_takes_no_time():
+    shape = [int8, int8, int32, 4, 16, 4]
+    s = schedule_systolic_array(df.customize(systolic_array, instantiate=shape))
+    model = RegionModel(hardware(s).design.compiled)
+    began = time.perf_counter()
+    for _ in range(20):
+        model.cycles()
+    assert time.perf_counter() - began < 20 * 0.010
+
+
+def test_a_net_that_stands_still_says_who_waits_for_whom():
+    module = hardware(df.customize(programs.crossed))
+    with pytest.raises(DeadlockError) as error:
+        module.predict()
+    assert "left_0 for a word of t, right_0 for a word of s" in str(error.value)
+    assert measured(module, words(), words()) is None
+
+
+def test_a_fault_of_the_model_is_seen(monkeypatch: pytest.MonkeyPatch):
+    """Were a step of a body to take no time, every comparison here would fail."""
+    module = hardware(df.customize(programs.pipe))
+    cycles = measured(module, words(), words())
+    assert foretold(module) == cycles
+    true = variants.steps_code
+
+    def planted(*given: Any) -> list[int]:
+        code = true(*given)
+        code[-1] += 1
+        return code
+
+    monkeypatch.setattr(tracer, "steps_code", planted)
+    assert foretold(module) != cycles
