@@ -2,251 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from allo.dialects.diagnostics import SourcePlace
+
 from ..compiled import CompiledModule
-from ..graph.nodes import Array
 from ..graph.prune import bodies_of, regions_of
 from ..graph.regions import Call
 from ..plan.stream_order import buffer_words
-from ..read.storage import bank_words
-from .code import FunctionCode, Run
-from .graph import Given, Member, RegionGraph, Turn
+from .follow.code import FunctionCode, Run
+from .follow.instances import MANY, ChannelPlace, FifoPlace, Frame, Nested, Process, Words
+from .follow.needs import Needs, find_needs
+from .follow.tracer import CHUNK, Budget, Queue
+from .graph import Member, RegionGraph
 from .native import Engine, Ints
-from .needs import Needs, find_needs
 from .refusal import Unforeseen
-from .tracer import CHUNK, Budget, Hand, Queue, Tracer
-from .values import mask
-
-MANY = 1 << 40
-"""The depth of a FIFO that is never full."""
-Words = list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class FifoPlace:
-    """A FIFO of the design: its region's instance and name, bits of a word, depth; "" names an outer port."""
-
-    path: tuple[str, ...]
-    region: str
-    name: str
-    width: int
-    depth: int
-    outside: bool = False
-
-    @property
-    def label(self) -> str:
-        """Its name, behind those of the instances around its region."""
-        return ".".join((*self.path, self.name))
-
-
-@dataclass(slots=True)
-class ChannelPlace:
-    """One end of a FIFO: its process, by number."""
-
-    process: int
-    fifo: int
-    putting: bool
-
-
-class Frame:
-    """A function of a process: its own memories, and what it calls."""
-
-    def __init__(self, process: Process, module: CompiledModule, code: FunctionCode) -> None:
-        self.process = process
-        self.module = module
-        self.code = code
-        self.callees: dict[str, Frame | Nested] = {}
-        self.channels: dict[int, int] = {}
-        self.fifos: dict[int, int] = {}
-        self._run: Run | None = None
-        self._memories: dict[int, Words] | None = None
-
-    def life(
-        self,
-        tracer: Tracer,
-        arrays: Sequence[Words | None],
-        queues: Sequence[Queue],
-        channels: Sequence[int],
-        scalars: Sequence[int],
-    ) -> Iterator[Any]:
-        """The generator of one run."""
-        memories = self._own_memories()
-        for array, words in zip(self.module.function.parameters, arrays, strict=True):
-            if words is not None:
-                memories[array.number] = words
-        own = tuple(self.channels.get(n, channel) for n, channel in enumerate(channels))
-        run = self.process.build.run_of(self.module.interface.module)
-        return run(Hand(tracer, self), memories, queues, scalars, own)
-
-    def called(
-        self,
-        tracer: Tracer,
-        arrays: Sequence[Words | None],
-        queues: Sequence[Queue],
-        channels: Sequence[int],
-        scalars: Sequence[int],
-    ) -> Iterator[Any]:
-        """The same for a function that the process calls: it starts in the cycle of the call."""
-        tracer.wait(1)
-        return self.life(tracer, arrays, queues, channels, scalars)
-
-    def _own_memories(self) -> dict[int, Words]:
-        if self._memories is None:
-            needed = self.code.needs.arrays
-            given = {array.number for array in self.module.function.parameters}
-            self._memories = {
-                array.number: words_of(array)
-                for array in self.module.function.arrays
-                if array.number in needed and array.number not in given
-            }
-        return self._memories
-
-
-def words_of(array: Array) -> Words:
-    """The first words of an array, bank after bank."""
-    size = array.layout.bank_depth
-    banks = bank_words(array)
-    if banks is None:
-        return [0] * (size * array.layout.bank_count)
-    return [word for bank in banks for word in bank[:size]]
-
-
-class Process:
-    """A process: what the engine knows of it, and who writes its trace."""
-
-    def __init__(self, build: Build, entity: int, name: str, place: Any, endless: bool) -> None:
-        self.build = build
-        self.entity = entity
-        self.number = build.engine.processes - 1
-        self.name = name
-        self.place = place
-        self.endless = endless
-        self.tracer = Tracer(build.budget)
-        self.frame: Frame | None = None
-        self.channels: list[ChannelPlace] = []
-        self.children: list[Nested] = []
-        self.life: Iterator[Any] | None = None
-        self.over = False
-        self.awaits: Queue | None = None
-
-    def add_channel(self, fifo: int, putting: bool, buffer: int, late: int) -> int:
-        """A new channel; its number in the process."""
-        self.build.engine.add_channel(self.entity, fifo, putting, buffer, late)
-        place = ChannelPlace(self.number, fifo, putting)
-        self.channels.append(place)
-        self.build.channels.append(place)
-        return len(self.channels) - 1
-
-    def begin(self, life: Iterator[Any], *, again: bool) -> None:
-        """Start a run."""
-
-        def whole() -> Iterator[Any]:
-            yield from life
-            self.tracer.end(again=again)
-
-        self.life, self.over = whole(), False
-
-    def step(self) -> None:
-        """Go on until it waits for a word, has gone on for long enough, or ends."""
-        assert self.life is not None
-        self.awaits = None
-        try:
-            self.awaits = next(self.life)
-        except StopIteration:
-            self.over = True
-
-    def give_up(self) -> None:
-        """It waits for a word that never comes."""
-        assert self.awaits is not None and self.frame is not None
-        number = self.build.queue_fifo[id(self.awaits)]
-        channel = next(n for n, c in enumerate(self.channels) if c.fifo == number and not c.putting)
-        self.tracer.stuck(channel)
-        self.over = True
-
-
-class Nested:
-    """A region in the design, and what joins its members."""
-
-    def __init__(
-        self, entity: int, module: CompiledModule, graph: RegionGraph, path: tuple[str, ...]
-    ) -> None:
-        self.entity = entity
-        self.path = path
-        self.fifos: list[int] = []
-        self.module = module
-        self.graph = graph
-        self.members: list[tuple[Member, Process | Nested]] = []
-        self.queues: list[Queue] = []
-        self.number = -1
-        self.build: Build | None = None
-        self._arrays: dict[int, Words] = {}
-
-    def called(
-        self,
-        tracer: Tracer,
-        arrays: Sequence[Words | None],
-        queues: Sequence[Queue],
-        channels: Sequence[int],
-        scalars: Sequence[int],
-    ) -> Iterator[Any]:
-        """A process runs the region."""
-        tracer.call(self.number)
-        self.run(arrays, scalars)
-        return iter(())
-
-    def run(self, arrays: Sequence[Words | None], scalars: Sequence[int]) -> None:
-        """Follow its members to their ends."""
-        assert self.build is not None
-        memories = dict(self._arrays)
-        for array, words in zip(self.module.function.parameters, arrays, strict=True):
-            if words is not None:
-                memories[array.number] = words
-        for turn in [0] if self.graph.turns is None else self.graph.turns:
-            started: list[Process] = []
-            for member, node in self.members:
-                given = [memories.get(number) for number in member.arrays]
-                ports = self.build.modules[member.module].interface.scalars_in
-                values = [
-                    _scalar(scalar, scalars, turn, width)
-                    for scalar, (_, width) in zip(member.scalars, ports, strict=True)
-                ]
-                if member.after or self.graph.turns is not None:
-                    self.build.follow(started)
-                    started = []
-                if isinstance(node, Nested):
-                    node.run(given, values)
-                    continue
-                assert node.frame is not None
-                if self.build.shared_trace(node, values):
-                    continue
-                queues = [self.queues[number] for number in member.streams]
-                channels = [node.frame.channels.get(n, -1) for n in range(len(member.streams))]
-                life = node.frame.life(node.tracer, given, queues, channels, values)
-                node.begin(life, again=self.build.repeats(node))
-                started.append(node)
-            self.build.follow(started)
-
-    def set_arrays(self, needs: Needs) -> None:
-        """Make the memories of the region whose words decide."""
-        given = {array.number for array in self.module.function.parameters}
-        for array in self.module.function.arrays:
-            if array.number in needs.arrays and array.number not in given:
-                self._arrays[array.number] = words_of(array)
-
-
-def _scalar(scalar: int | Turn | Given, scalars: Sequence[int], turn: int, width: int) -> int:
-    """A scalar argument of a member, as the bits of its port."""
-    value = turn
-    if isinstance(scalar, int):
-        value = scalar
-    elif isinstance(scalar, Given):
-        value = scalars[scalar.position]
-        if scalar.signed and value >> (scalar.width - 1):
-            value -= 1 << scalar.width
-    return value & mask(width)
 
 
 @dataclass(slots=True)
@@ -423,7 +195,7 @@ class Build:
         fifos: Sequence[int],
         where: tuple[int, int],
         path: tuple[str, ...],
-        place: Any,
+        place: SourcePlace | None,
         *,
         endless: bool,
         called: str = "",
@@ -517,7 +289,6 @@ class Build:
                 self.needs[name],
                 buffers,
                 lambda callee: self.quiet_cycles(module.callees[callee]),
-                lambda callee: self.modules[module.callees[callee]].graph is not None,
             )
         return self._codes[name]
 
@@ -576,7 +347,7 @@ class Build:
                 frames.append(inner)
         return all(frame.code.pure for frame in frames) and not process.frame.code.needs.args
 
-    def shared_trace(self, process: Process, scalars: Sequence[int]) -> bool:
+    def shared_trace(self, process: Process) -> bool:
         """Whether a process does what another one does, whose trace is there."""
         if not self.repeats(process) or process.endless:
             return False

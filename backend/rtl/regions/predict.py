@@ -13,13 +13,14 @@ from allo.dialects.reports.figures import place_text
 from allo.dialects.reports.regions import FifoReport, ProcessReport, RegionReport, ThrottleReport
 
 from ..compiled import CompiledModule
-from .build import MANY, Build, Inputs, Process
-from .code import refuse_tries
+from .build import Build, Inputs
+from .follow.bodies import refuse_tries
+from .follow.instances import MANY, Process
+from .follow.needs import deciding_inputs, find_needs
+from .follow.tracer import Budget
 from .native import Longs, Status
-from .needs import deciding_inputs, find_needs
 from .refusal import Unforeseen
 from .throttles import chain_of_waits
-from .tracer import Budget
 
 REPORT_RECORDS = 1 << 17
 REPORT_EVENTS = 1 << 21

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from .native import CALL, DRAIN, END, SETTLE, WAIT, Ints, Longs
-from .refusal import Unforeseen
-from .variants import PIPE, Shape, pipe_code, steps_code
-
-if TYPE_CHECKING:
-    from .build import Frame
+from ..native import CALL, DRAIN, END, SETTLE, WAIT, Ints, Longs
+from ..refusal import Unforeseen
+from ..variants import PIPE, Shape, pipe_code, steps_code
 
 CHUNK = 1 << 12
 """Iterations after which a process without an end gives others their turn."""
@@ -145,14 +142,29 @@ class Tracer:
         return np.array(code, np.int32), np.array(starts, np.int64)
 
 
+class Called(Protocol):
+    """What a process calls."""
+
+    def called(
+        self,
+        tracer: Tracer,
+        arrays: Sequence[Any],
+        queues: Sequence[Queue],
+        channels: Sequence[int],
+        scalars: Sequence[int],
+    ) -> Iterator[Any]:
+        """The generator of a call."""
+        ...
+
+
 class Hand:
     """What a generator of one function in a process writes with."""
 
-    __slots__ = ("check", "drain", "emit", "frame", "settle", "tracer", "wait")
+    __slots__ = ("callees", "check", "drain", "emit", "settle", "tracer", "wait")
 
-    def __init__(self, tracer: Tracer, frame: Frame) -> None:
+    def __init__(self, tracer: Tracer, callees: Mapping[str, Called]) -> None:
         self.tracer = tracer
-        self.frame = frame
+        self.callees = callees
         self.emit, self.wait, self.drain = tracer.emit, tracer.wait, tracer.drain
         self.settle, self.check = tracer.settle, tracer.check
 
@@ -173,7 +185,7 @@ class Hand:
     ) -> Iterator[Any]:
         """Follow a call; returns the scalars that it gives."""
         given = [memories.get(number) for number in arrays]
-        inner = self.frame.callees[callee]
+        inner = self.callees[callee]
         passed = [queues[number] for number in streams]
         joined = [channels[number] for number in streams]
         return inner.called(self.tracer, given, passed, joined, scalars)

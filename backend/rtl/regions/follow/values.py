@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from ..graph.nodes import Lin, Node
-from ..netlist.operations import (
+from ...graph.nodes import Lin, Node
+from ...netlist.operations import (
     Compare,
     Concat,
     Constant,
@@ -21,9 +21,9 @@ from ..netlist.operations import (
     Replicate,
     Wire,
 )
-from ..operators.netlist import Netlist
-from ..operators.spec import Operator
-from .refusal import Unforeseen
+from ...operators.netlist import Netlist
+from ...operators.spec import Operator
+from ..refusal import Unforeseen
 
 Software = Callable[..., int]
 _SIGNED = {"slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}

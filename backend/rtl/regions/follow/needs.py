@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ..compiled import CompiledModule
-from ..graph.nodes import Array, Node
-from ..graph.prune import bodies_of, regions_of
-from ..graph.regions import Call, If, Leaf, Loop, While
-from .graph import Given
+from ...compiled import CompiledModule
+from ...graph.nodes import Array, Node
+from ...graph.prune import bodies_of, regions_of
+from ...graph.regions import Call, If, Leaf, Loop, While
+from ..graph import Given
 
 
 @dataclass(slots=True)
