@@ -225,6 +225,51 @@ def gathered(rng: np.random.Generator) -> tuple[Case, Any]:
     return Case(schedule, draw, tuple(asked)), asked
 
 
+def scattered(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Elements that data decide, stored one by one, or loaded and stored; often the same ones again."""
+    T = TYPES[rng.integers(len(TYPES))]
+    M, N = (int(n) for n in rng.integers(2, 300, 2))
+    every, few = int(rng.integers(1, 4)), int(rng.integers(1, M + 1))
+
+    def put(at: int32[N], v: T[N], B: T[M]):
+        for i in range(N):
+            if at[i] % every == 0:
+                B[at[i]] = v[i]
+
+    def updated(at: int32[N], v: T[N], B: T[M]):
+        for i in range(N):
+            B[at[i]] = B[at[i]] + v[i]
+
+    def moved(at: int32[N], v: T[N], B: T[M]):
+        for i in range(N):
+            if i % (every + 1) == 0:
+                B[at[i]] = B[at[N - 1 - i]]
+            else:
+                B[M - 1 - at[i]] = v[i]
+
+    def twice(at: int32[N], v: T[N], B: T[M]):
+        for i in range(N):
+            B[at[i]] = B[at[i]] + v[i]
+            B[at[N - 1 - i]] = B[M - 1 - at[i]]
+
+    schedule = allo.customize((put, updated, moved, twice)[rng.integers(4)])
+    if rng.integers(4):
+        schedule.pipeline("i")
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        return [
+            rng.integers(0, few, N).astype(np.int32),
+            values(rng, T, (N,)),
+            values(rng, T, (M,)),
+        ]
+
+    asked = {name: _master(rng) for name in ("at", "v", "B")}
+    asked["B"]["copy"] = False
+    if "width" in asked["B"]:
+        asked["B"]["width"] = max(asked["B"]["width"], 1 << (T.bits - 1).bit_length())
+    return Case(schedule, draw, tuple(asked)), asked
+
+
 def spread(rng: np.random.Generator) -> tuple[Case, Any]:
     """Arrays on several masters, which they share: engines behind arbiters, beside the core or copied."""
     case = (mapped, partly, product, tiled, tiled)[rng.integers(5)](rng)
@@ -296,8 +341,9 @@ INTERFACES = {
     "memory": memories,
     "mixed": mixed,
     "s_axilite": registers,
+    "scattered": scattered,
 }
-OUTSIDE = ("m_axi", "cached", "gathered", "axis", "s_axilite")
+OUTSIDE = ("m_axi", "cached", "gathered", "scattered", "spread", "axis", "s_axilite")
 """Those whose other ends cocotbext-axi has."""
 
 

@@ -243,3 +243,12 @@ def test_registers_of_parts_keep_clear_of_arguments() -> None:
     A, B = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
     module(A, B)
     assert np.array_equal(A, B)
+
+
+def test_a_shared_master_has_one_burst_under_way_where_one_is_asked() -> None:
+    schedule = allo.customize(two_sums)
+    schedule.pipeline("i")
+    one = {"kind": "m_axi", "bundle": "m", "burst": 4, "outstanding": 1, "copy": False}
+    configs = {"interface": dict.fromkeys("ABCD", one)}
+    module = schedule.build(target="verilog", simulator="jit", stalls=0.1, configs=configs)
+    agree(schedule, module, draw)

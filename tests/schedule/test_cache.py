@@ -168,6 +168,11 @@ def gather(A: int32[16], at: int32[16], B: int32[16]):
             B[t * 4 + i] = A[at[t * 4 + i]]
 
 
+def squares(A: int32[16], B: int32[4]):
+    for t in range(4):
+        B[t] = A[t * t]
+
+
 def slices(A: int32[4, 8], B: int32[4, 8]):
     for t in range(4):
         B[t] = A[t]
@@ -184,6 +189,12 @@ def slices(A: int32[4, 8], B: int32[4, 8]):
             lambda s: s.cache(s.A, "t"),
             "cache: cannot keep what loop t uses of A: a subscript depends on data, so which elements it "
             "uses is not known before.",
+        ),
+        (
+            squares,
+            lambda s: s.cache(s.A, "t"),
+            "cache: cannot keep what loop t uses of A: a subscript is not linear in the counters of loops, "
+            "so which elements it uses is not known before.",
         ),
         (
             gather,

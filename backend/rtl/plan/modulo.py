@@ -224,7 +224,9 @@ class Scheduler:
             waited = forward.waits[target]
             latency += forward.times[target] - forward.times[source] - waited
             waits += waited
-        return Recurrence(latency, distance, edges, [nodes[k] for k, _ in reversed(loop)], waits)
+        # Streams that wait for each other within an iteration may close a cycle of no iterations.
+        path = [nodes[k] for k, _ in reversed(loop)]
+        return Recurrence(latency, distance, edges or [last], path, waits)
 
 
 def depth_of(body: Body) -> int:

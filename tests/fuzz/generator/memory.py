@@ -81,7 +81,15 @@ def draw_memory_steps(s: Schedule, program: Program, rng: random.Random) -> Iter
     for _ in range(rng.randint(1, 5)):
         step = draw_cache(s, rng) if rng.random() < 0.6 else draw_step(s, program, rng)
         if step is not None:
-            yield step
+            yield _deepened(step, program)
+
+
+def _deepened(step: Step, program: Program) -> Step:
+    """Some caches that have two buffers with more of them, by a choice that leaves the others as they are."""
+    if step.primitive != "cache" or not step.kwargs:
+        return step
+    depth = random.Random(f"buffers of {program.seed}").choice((True, 3, 4))
+    return Step(step.primitive, step.args, (("double_buffer", depth),))
 
 
 def _order(shape: tuple[int, ...], rng: random.Random) -> str:
@@ -95,7 +103,7 @@ def _order(shape: tuple[int, ...], rng: random.Random) -> str:
 
 
 def _place(program: Program, name: str, rng: random.Random) -> str:
-    """Channels of an array: several at models of channels alone, where masters have one each."""
+    """Channels of an array: one or several, where each has a master a power of two of them."""
     modelled = "memory" in program.options
     asked = name in program.options.get("interface", {})
     if not asked and not modelled and rng.random() < 0.2:
@@ -105,4 +113,5 @@ def _place(program: Program, name: str, rng: random.Random) -> str:
     first = rng.randrange(_CHANNELS)
     if modelled and rng.random() < 0.5:
         return f"hbm[{first}:{first + rng.choice((2, 3, 4))}]"
-    return f"hbm[{first}]"
+    several = random.Random(f"masters of {name} in {program.seed}").choice((1, 1, 2, 4))
+    return f"hbm[{first}:{first + several}]" if several > 1 else f"hbm[{first}]"

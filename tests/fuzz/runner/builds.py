@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from allo.backend.sim import MemoryChannel
+from allo.dialects.core.signature import functions_of
+from allo.dialects.interfaces.placements import placements_of
 from allo.errors import AlloError
 
 from ..generator.memory import FROM_MEMORY
@@ -72,6 +74,9 @@ def build(prepared: Built, target: str) -> Any:
     if target == "cpu":
         return schedule.build(opt_level=3 if seed % 8 == 0 else 0, **options)
     if target == "csim":
+        if FROM_MEMORY in prepared.program.features and _is_spread(schedule):
+            # One port for each channel, behind copies of whole arrays or of rows.
+            return schedule.build(target="vitis_hls", mode="csim", wrap_io=seed % 3 == 0, **options)
         return schedule.build(target="vhls", **options)
     drawn = hardware_options(prepared.program, target)
     if not drawn:
@@ -83,6 +88,14 @@ def build(prepared: Built, target: str) -> Any:
             raise
         refusal = error
     return _with_fewer(prepared, target, drawn, refusal)
+
+
+def _is_spread(schedule: Any) -> bool:
+    """Whether an array is placed in several channels."""
+    module = schedule.module
+    with module.context:
+        top = functions_of(module)[schedule.top_func_name]
+        return any(where.count > 1 for where in placements_of(top).values())
 
 
 def _with_fewer(prepared: Built, target: str, drawn: dict[str, Any], refusal: AlloError) -> Any:

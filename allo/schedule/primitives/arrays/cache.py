@@ -13,6 +13,7 @@ from allo.dialects.core.fifos import STREAM_OPS
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError, SourcePlace
 from allo.dialects.streams.loops.iterations import COPIES, copies_of
+from allo.dialects.streams.processes import is_pure
 from allo.schedule.analysis.buffers import (
     Part,
     alloc,
@@ -189,11 +190,16 @@ def _accesses(effects: EffectAnalysis, loop: FoundLoop, buffer: FoundBuffer) -> 
         if not touching or op.regions:
             continue
         if op.name in ("memref.load", "memref.store"):
+            subscripts = list(op.operands)[2 if op.name == "memref.store" else 1 :]
+            by_data = any(map(_is_data, subscripts))
+            why = "depends on data" if by_data else "is not linear in the counters of loops"
             raise _fail(
                 loop,
                 buffer,
-                "a subscript depends on data, so which elements it uses is not known before",
-                "cache it at a loop without that access.",
+                f"a subscript {why}, so which elements it uses is not known before",
+                "cache it at a loop without that access."
+                if by_data
+                else "only sums of counters times constants have a footprint that can be told.",
                 place_of(op),
             )
         if op.name not in _ACCESSES or any(e.value != buffer.value for e in touching):
@@ -208,6 +214,14 @@ def _accesses(effects: EffectAnalysis, loop: FoundLoop, buffer: FoundBuffer) -> 
     if not found:
         raise _fail(loop, buffer, "it uses none", "choose a loop around its accesses.")
     return found
+
+
+def _is_data(value: ir.Value) -> bool:
+    """Whether a subscript is computed from elements of arrays, variables or scalar arguments."""
+    if isinstance(value, ir.BlockArgument):
+        return bool(value.owner.owner.name == "func.func")
+    op = value.owner.operation
+    return not is_pure(op) or any(map(_is_data, op.operands))
 
 
 def _check_parallel(loop: FoundLoop, buffer: FoundBuffer, found: Footprint) -> None:

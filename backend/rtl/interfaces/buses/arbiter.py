@@ -194,4 +194,7 @@ def _order(
     """Who asked, oldest first: given the number, whether it asks, and whether the oldest has its answer."""
     number, asks, answered = ways
     inputs = {"in_data": number, "in_valid": asks, "out_ready": answered}
-    return made.fifo(text, "asked", bits, max(2, depth), inputs)
+    found = made.fifo(text, "asked", bits, max(2, depth), inputs)
+    if depth == 1:  # the queue has room for two
+        found["in_ready"] = text.invert(found["out_valid"])
+    return found
