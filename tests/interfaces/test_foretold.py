@@ -114,6 +114,75 @@ def test_a_convolution_of_rows() -> None:
     assert size.cycles < cycles < size.cycles / 0.9
 
 
+def pick(at: int32[512], x: int32[65536], y: int32[512]):
+    for i in range(512):
+        y[i] = x[at[i]]
+
+
+def drop(at: int32[512], x: int32[65536], y: int32[512]):
+    for i in range(512):
+        x[at[i]] = y[i]
+
+
+RANDOM_OFF = 0.15
+"""Elements lie where data say, and are foretold as if they lay anywhere."""
+
+
+def random_access(kernel: Any, timing: str, outstanding: int) -> tuple[Any, int]:
+    """What is foretold of elements that data decide, and the cycles of the simulation."""
+    s = allo.customize(kernel)
+    s.pipeline("i")
+    asked = {"kind": "m_axi", "outstanding": outstanding}
+    module = build(s, {"at": "m_axi", "x": asked, "y": "m_axi"}, stalls=0.0)
+    channels = external_memory("hbm2", clock_mhz=300, timing=timing)
+    module = module.variant(memory=dict(zip(("at", "x", "y"), channels, strict=False)))
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        places = rng.permutation(65536)[:512].astype(np.int32)
+        return [places, values(rng, int32, (65536,)), values(rng, int32, (512,))]
+
+    return module.foretold, agree(s, module, draw, (1,))[0]
+
+
+@pytest.mark.parametrize("outstanding", [1, 64])
+@pytest.mark.parametrize("timing", ["ideal", "dram"])
+def test_elements_that_data_decide_are_foretold_as_random_ones(timing, outstanding) -> None:
+    for kernel, way in ((pick, "read"), (drop, "written")):
+        told, cycles = random_access(kernel, timing, outstanding)
+        assert abs(told.cycles / cycles - 1) < RANDOM_OFF
+        [x] = [p for p in told.passing if p.array == "x"]
+        assert (x.way, x.moved, x.needed) == (way, 2048, 2048)
+        assert x.bound == "memory" or outstanding > 1
+
+
+def test_requests_that_wait_for_nothing_are_seen(monkeypatch) -> None:
+    monkeypatch.setattr(foretold, "request_cycles", lambda *_, **__: 1.0)
+    told, cycles = random_access(pick, "dram", 1)
+    assert abs(told.cycles / cycles - 1) > RANDOM_OFF
+
+
+def test_how_many_elements_is_not_foretold_where_data_decide_it() -> None:
+    def some(n: int32[1], at: int32[512], x: int32[65536], y: int32[512]):
+        for i in range(n[0]):
+            y[i] = x[at[i]]
+
+    s = allo.customize(some)
+    module = build(s, {"n": "m_axi", "at": "m_axi", "x": PASS, "y": "m_axi"}, stalls=0.0)
+    assert [a.name for a in module.design.board.arrays if a.is_asked] == ["x"]
+    assert module.foretold is None
+
+
+def test_bytes_behind_masters_are_counted_once() -> None:
+    s, module = adder()
+    channels = external_memory("hbm2", clock_mhz=300, timing="dram")
+    module = module.variant(memory={"A": channels[0], "B": channels[1]})
+    agree(s, module, drawn, (1,))
+    assert (module.transfers.moved, module.transfers.whole) == (3 * 8192, 3 * 8192)
+    module = module.variant(memory={"A": channels[0]})
+    agree(s, module, drawn, (1,))
+    assert module.transfers.moved == 3 * 8192
+
+
 def test_without_masters_nothing_is_foretold() -> None:
     s = allo.customize(add)
     assert s.build(target="verilog", simulator="jit").foretold is None

@@ -109,6 +109,28 @@ def test_an_argument_of_a_callee_is_the_array_of_the_call_and_compose_replays():
     assert 'placements = {X = "ddr[0]", Y = "hbm[1]"}' in str(s.module)
 
 
+def test_arguments_that_take_turns_in_a_callee_lie_where_they_are_placed():
+    def turns(A: int32[32], B: int32[32]):
+        for _ in range(2):
+            step(A, B)
+            step(B, A)
+
+    def step(X: int32[32], Y: int32[32]):
+        for i in range(1, 31):
+            Y[i] = X[i - 1] + X[i + 1]
+
+    s = allo.customize(turns)
+    s.place(s.A, "hbm[0]")
+    s.place("turns:B", "hbm[1]")
+    mod = s.build(target="verilog", simulator="jit")
+    assert [master.bundle for master in mod.design.board.masters] == ["hbm0", "hbm1"]
+    A, B = np.arange(64, dtype=np.int32).reshape(2, 32) ** 2
+    ours = A.copy(), B.copy()
+    s.build()(A, B)
+    mod(*ours)
+    assert np.array_equal(ours, (A, B))
+
+
 @pytest.mark.parametrize(
     ("kernel", "array", "where", "text"),
     [

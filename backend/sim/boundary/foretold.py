@@ -17,6 +17,7 @@ from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.interfaces.runs import Runs
 from allo.dialects.reports.parts import LoopReport
 
+from .asked import request_cycles
 from .traffic import DRAM, MemoryChannel, Outside
 
 SEQUENTIAL = 0.92
@@ -105,9 +106,13 @@ def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
         master, route = masters[array.bundles[0]], outside.memory.get(array.name, ())
         rate = _rate(master, route, len(array.bundles))
         for way, runs, stream in _ways(array):
-            if runs is None:
-                if array.beside is not None:
-                    continue
+            if array.is_asked:
+                found = _asks(design, array, way, master, route)
+                if found is None:
+                    return None
+                one, function = found
+                extra[function] = extra.get(function, 0) + max(0.0, one.cycles - one.core)
+            elif runs is None:
                 layout = folded(_layout(design, array), array.fold)
                 lanes = most_lanes(layout, max(1, master.width // array.cell))
                 one = Passing(array.name, way, "", array.bytes, array.bytes, rate, 0)
@@ -130,9 +135,9 @@ WAYS = ("read", "written")
 
 def _ways(array: Buffered) -> Iterator[tuple[str, Runs | None, str]]:
     beside = array.beside
-    if array.loaded:
+    if array.loaded and not (beside and beside.request_stream and not beside.load_stream):
         yield WAYS[0], beside.loads if beside else None, beside.load_stream if beside else ""
-    if array.stored:
+    if array.stored and not (beside and beside.request_stream and not beside.store_stream):
         yield WAYS[1], beside.stores if beside else None, beside.store_stream if beside else ""
 
 
@@ -169,6 +174,30 @@ def _passes(
                 core = (loop.cycles or 0) * entries * max(1, -(-words // max(1, once)))
                 return Passing(array.name, way, loop.name, moved, needed, rate, core), function.name
     return Passing(array.name, way, stream, moved, needed, rate, words), ""
+
+
+def _asks(
+    design: HardwareDesign,
+    array: Buffered,
+    way: str,
+    master: Master,
+    route: Sequence[MemoryChannel],
+) -> tuple[Passing, str] | None:
+    """Elements that data decide, as if they lay at random; None where data decide how many there are."""
+    streams = array.beside.streams if array.beside else set()
+    for function in design.report.functions:
+        for loop, entries in _leaves(function.loops, 1):
+            if streams & set(loop.streams):
+                if loop.trips is None:
+                    return None
+                asked = entries * loop.trips
+                moved = asked * array.cell // 8
+                needed = min(asked, array.count) * array.cell // 8
+                each = request_cycles(array, master, route, writes=way == WAYS[1])
+                core = (loop.cycles or 0) * entries
+                rate = array.cell / 8 / each
+                return Passing(array.name, way, loop.name, moved, needed, rate, core), function.name
+    return None
 
 
 def _leaves(loops: Sequence[LoopReport], entries: int) -> Iterator[tuple[LoopReport, int]]:

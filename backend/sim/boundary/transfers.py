@@ -53,13 +53,22 @@ def transfers_of(
         limit = "bandwidth"
     elif traffic.stall_cycles >= STALLED * cycles:
         limit = "latency"
+    again = _buses_of_channels(design, outside)
     return Transfers(
-        sum(channel.bytes for channel in traffic.channels.values()),
+        sum(channel.bytes for name, channel in traffic.channels.items() if name not in again),
         _whole(design, outside),
         busiest,
         most.utilisation,
         limit,
     )
+
+
+def _buses_of_channels(design: HardwareDesign, outside: Outside) -> set[str]:
+    """The masters behind which channels are, which move the same bytes."""
+    arrays = design.board.arrays if design.board is not None else ()
+    return {
+        bundle for array in arrays if outside.memory.get(array.name) for bundle in array.bundles
+    }
 
 
 def _whole(design: HardwareDesign, outside: Outside) -> int:

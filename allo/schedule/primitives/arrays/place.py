@@ -34,7 +34,12 @@ def place(s: ScheduleState, target: Buffer, where: Setting[str]) -> None:
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "place")
     top = find_function(s.module, s.top_func_name)
-    name = argument_of(s, top, buffer, "place", PlacementError)
+    arguments = list(entry_of(top).arguments)
+    if buffer.value in arguments and isinstance(buffer.value.type, ir.MemRefType):
+        # Another argument may stand in its place in a later call, and still lies where it lies.
+        name = signature_of(top).name(arguments.index(buffer.value))
+    else:
+        name = argument_of(s, top, buffer, "place", PlacementError)
     site = place_of(buffer.value.location) or place_of(top)
     placed = placements_of(top)
     asked = read_placement(where, buffer.name, site)

@@ -1,0 +1,115 @@
+"""The other kernels of PolyBench over AXI4, from memory to memory: cycles beside those of the core alone.
+
+scripts/python benchmarks/rtl_memory_suite.py [--kernel NAME ...] [--timing ideal]
+
+The 19 kernels for which Prometheus publishes no time, with the schedules of `designs/polybench` and each
+array in a channel of HBM2 of its own (`designs/polybench/memory/suite.py`). No cache is asked for: what a
+kernel takes in order passes while it runs, and the rest is copied by whole words of the bus.
+At SMALL, every run is simulated whole, with the model of dynamic memory behind the masters; every element
+is compared with the CPU build of the same schedule (same bits), and with NumPy. At MEDIUM, cycles are what
+`mod.foretold` says, and nothing is simulated. Time is cycles at the clock that the report estimates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+
+from allo.backend.devices import DEFAULT_DEVICE
+from allo.backend.sim import external_memory
+from allo.backend.sim.boundary.traffic import DRAM, IDEAL
+from allo.customize import Schedule
+from allo.designs.polybench.kernels import load
+from allo.designs.polybench.memory.suite import NAMES, arrays_of, schedule
+from benchmarks.harness import Row, finish
+
+KIND, CLOCK = "hbm2", 300.0
+SIMULATED, FORETOLD = "small", "medium"
+TOLERANCE = 1e-4
+"""Of the largest element, against NumPy."""
+
+
+def built(s: Schedule, arrays: tuple[str, ...], timing: str) -> Any:
+    """The hardware of a schedule, with the n-th array on the n-th channel."""
+    made = s.build(target="verilog", simulator="jit", clock_mhz=CLOCK, device=DEFAULT_DEVICE)
+    channels = external_memory(KIND, clock_mhz=made.report.fmax_mhz, timing=timing)
+    return made.variant(memory=dict(zip(arrays, channels, strict=False)))
+
+
+def simulate(name: str, size: tuple[int, ...], timing: str) -> Any:
+    """A kernel's hardware after a run.
+
+    Raises:
+        RuntimeError: when its elements are not those of the CPU build.
+    """
+    s, kernel = schedule(name, size), load(name)
+    hardware = built(s, arrays_of(name), timing)
+    ours, cpu, numpy = (kernel.inputs(np.random.default_rng(12), size) for _ in range(3))
+    hardware(*ours)
+    s.build()(*cpu)
+    kernel.reference(*numpy)
+    for a, b, c in zip(ours, cpu, numpy, strict=True):
+        if a.tobytes() != b.tobytes():
+            raise RuntimeError(f"{name}: RTL and CPU differ.")
+        np.testing.assert_allclose(b, c, rtol=0, atol=TOLERANCE * np.abs(c).max())
+    return hardware
+
+
+def row_of(name: str, timing: str) -> Row:
+    """A kernel simulated at one size, and foretold at a larger one."""
+    sizes = load(name).SIZES
+    ran = simulate(name, sizes[SIMULATED], timing)
+    core, moved = ran.foretold.core, ran.transfers
+    larger = built(schedule(name, sizes[FORETOLD]), arrays_of(name), timing)
+    told = larger.foretold
+    passing = [a.name for a in ran.design.board.arrays if a.beside is not None]
+    used = larger.report.resources
+    figures: dict[str, float] = {
+        "small.core.cycles": core,
+        "small.cycles": ran.cycles,
+        "small.foretold.cycles": ran.foretold.cycles,
+        "small.moved": moved.moved,
+        "small.needed": moved.whole,
+        "small.busy.share": round(100 * moved.share, 1),
+        "medium.core.cycles": told.core,
+        "medium.cycles": told.cycles,
+        "medium.moved": sum(p.moved for p in told.passing),
+        "medium.mhz": round(larger.report.fmax_mhz, 1),
+        "dsp": used["dsp"],
+        "lut": used["lut"],
+    }
+    note = (
+        f"{timing}; passing: {', '.join(passing) or 'none'}; {moved}; foretold "
+        f"{ran.foretold.cycles:,}; medium: "
+        f"{told.cycles:,} cycles foretold, {told.core:,} of the core, {larger.report.fmax_mhz:.0f} MHz"
+    )
+    return Row(
+        f"{name}, {SIMULATED}",
+        ran.cycles,
+        "cycles",
+        "core",
+        core,
+        note=note,
+        figures={f"memory.suite.{name}.{k}": v for k, v in figures.items() if timing == DRAM},
+    )
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description="PolyBench from external memory", add_help=False)
+    parser.add_argument("--kernel", nargs="+", choices=NAMES, default=NAMES)
+    parser.add_argument("--timing", choices=(IDEAL, DRAM), default=DRAM)
+    given, rest = parser.parse_known_args()
+    rows = []
+    for name in given.kernel:
+        rows.append(row_of(name, given.timing))
+        print(rows[-1].what, f"{rows[-1].value:,}", rows[-1].note, flush=True)
+    title = f"PolyBench, fp32 and int32, over AXI4 from {given.timing} channels of {KIND}"
+    return finish("rtl_memory_suite", title, rows, rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
