@@ -175,22 +175,23 @@ class Graph(Folding):
         width, signed = significant(data)
         kept = self._kept.setdefault((*controls, detail), KeptBits())
         held: list[Value] = []
-        for part in self._parts(cut(data, 0, width)):
+        known_bits = (ZERO,) if detail.endswith("r") else (ZERO, ONE)
+        for part in self._parts(cut(data, 0, width), known_bits):
             for piece, count in repeated(part):
-                for bits, known in [(piece, piece)] if piece[0][0] == ZERO else kept.split(piece):
+                for bits, known in [(piece, piece)] if piece[0][0] in known_bits else kept.split(piece):
                     if known is None:
                         known = self._node("register", width_of(bits), (bits, *controls), detail)
                         kept.add(bits, known)
                     held.append(repeat(known, count) if count > 1 else known)
         return extended(join(held), op.width, signed=signed)
 
-    def _parts(self, data: Value) -> list[Value]:
-        """A register's bits apart, as synthesis takes them: zeros, what a reset may make, all other."""
+    def _parts(self, data: Value, known: tuple[int, ...]) -> list[Value]:
+        """A register's bits apart, as synthesis takes them: ``known`` ones, what a reset may make, all other."""
         parts: list[list[Run]] = []
         before = ""
         for run in data:
             node = self.nodes[run[0]] if run[0] >= 0 else None
-            kind = "zero" if run[0] == ZERO else ""
+            kind = f"known {run[0]}" if run[0] in known else ""
             if node is not None and node.kind == "logic" and node.detail.startswith("gate"):
                 kind = f"gate {run[0]}"
             if parts and kind == before:

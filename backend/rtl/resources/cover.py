@@ -28,12 +28,10 @@ from .nodes import (
     significant,
     width_of,
 )
+from .shift_registers import LEAST_SHIFT, ShiftRegisters
 
 Costs = dict[str, Counter[str]]
 """By section of the module, how much of each resource."""
-LEAST_SHIFT = 3
-"""Registers one behind another that are a shift register."""
-
 
 class Cover:
     """The cost of one graph on one family: find what is wanted, pack logic, count what is made."""
@@ -43,6 +41,7 @@ class Cover:
         self._held: dict[Run, Node] | None = None
         self.costs: Costs = {}
         self.sums: Sums | None = None
+        self._shifts = ShiftRegisters()
 
     def run(self) -> Costs:
         """The cost by section."""
@@ -86,6 +85,7 @@ class Cover:
             node = self._nodes[run[0]]
             bits = bits_of(run)
             node.uses += run[2] if run[1] >= 0 else 2
+            node.twice |= bits if run[1] < 0 else bits & node.wanted
             fresh = bits & ~node.wanted
             if fresh:
                 first = not node.wanted
@@ -256,13 +256,19 @@ class Cover:
             "less": self._less,
             "shift": self._shift,
         }
-        self._chains()
+        if self._family.shift_registers:
+            self._shifts = ShiftRegisters.of(self._nodes)
         self.sums = Sums(self._nodes, self._roots())
         for number, node in enumerate(self._nodes):
             if number in self.sums.terms:
                 self._add(node.section, self._many(self.sums, number))
             elif node.made and node.kind in counters and number not in self.sums.inner:
                 self._add(node.section, counters[node.kind](node))
+            for length, bits in self._shifts.rows.get(number, ()):
+                self._add(node.section, _shift_register(length, bits))
+            inside = self._shifts.inside.get(number, 0)
+            if inside:
+                self._add(node.section, {"ff": -inside.bit_count()})
 
     def _logic(self, node: Node) -> dict[str, int]:
         bits = node.made.bit_count()
@@ -272,10 +278,8 @@ class Cover:
 
     def _register(self, node: Node) -> dict[str, int]:
         bits = node.made.bit_count()
-        if node.detail.startswith("srl"):
-            return _shift_register(int(node.detail[3:]), bits)
         tables = 0 if self._family.resets or "r" not in node.detail else bits
-        return {} if node.detail == "in" else {"ff": bits, "lut": tables}
+        return {"ff": bits, "lut": tables}
 
     def _sum(self, node: Node) -> dict[str, int]:
         width = node.made.bit_length()
@@ -342,41 +346,7 @@ class Cover:
             return {"lut": self._family.decoder(node.made.bit_count(), stages)}
         return {"lut": self._family.shift(node.made.bit_count(), stages)}
 
-    # --- shift registers ----------------------------------------------------------------
-
-    def _chains(self) -> None:
-        """Mark the registers that lookup tables can be: three or more in a row that nothing else reads."""
-        if not self._family.shift_registers:
-            return
-        ahead: dict[int, int] = {}
-        for number, node in enumerate(self._nodes):
-            before = self._before(node)
-            if before >= 0:
-                ahead[before] = number
-        behind = set(ahead.values())
-        for number in ahead:
-            if number in behind:
-                continue
-            row = [number]
-            while row[-1] in ahead:
-                row.append(ahead[row[-1]])
-            if len(row) >= LEAST_SHIFT:
-                for inner in row[:-1]:
-                    self._nodes[inner].detail = "in"
-                self._nodes[row[-1]].detail = f"srl{len(row)}"
-
-    def _before(self, node: Node) -> int:
-        """The register that this one alone follows, or -1."""
-        if node.kind != "register" or not node.made or "r" in node.detail:
-            return -1
-        data = node.operands[0]
-        if len(data) != 1 or data[0][0] < 0 or data[0][1] != 0:
-            return -1
-        before = self._nodes[data[0][0]]
-        same = before.kind == "register" and before.detail == node.detail
-        if not same or before.operands[1:] != node.operands[1:] or before.width != node.width:
-            return -1
-        return data[0][0] if before.uses <= before.wanted.bit_count() else -1
+    # --- registers ------------------------------------------------------------------------
 
     def is_held(self, number: int) -> bool:
         """Whether a read's word goes to a register without reset alone, which block RAM has inside."""

@@ -114,7 +114,38 @@ class Folding:
             kept = b if a[0] < 0 else a
             detail = f"gate{min(a[0], 0)}{min(b[0], 0)}"
             return self._logic(detail, count, [control, kept], associative=True)
-        return self._logic("mux", count, [control, a, b], associative=False)
+        joined = self._one_choice(count, control, a, b)
+        return joined or self._logic("mux", count, [control, a, b], associative=False)
+
+    def _one_choice(self, count: int, control: Run, a: Run, b: Run) -> Value:
+        """A choice of a word, and of a choice that has it too, as one choice; none where it is not that.
+
+        ``c ? (s ? a : b) : b`` is ``c & s ? a : b``: a gate for all bits in place of a table for each.
+        """
+        for inner, other, taken in ((a, b, True), (b, a, False)):
+            found = self._choice_of(inner)
+            if other not in found[1:]:
+                continue
+            choice, then, instead = found
+            kept = instead if then == other else then
+            # the word that only the inner choice has is taken where both choose it
+            outer = self._switched((one_of(control) if count > 1 else control,), taken)
+            own = self._switched((one_of(choice) if count > 1 else choice,), kept == then)
+            both = repeat(self._bitwise("and", [outer, own]), count)[0]
+            return self._mux(((both[0], 0, 1),), (kept,), (other,)) if both[0] < 0 else self._choice(
+                count, both, kept, other
+            )
+        return ()
+
+    def _choice_of(self, run: Run) -> tuple[Run, ...]:
+        """The control and the words of a choice, as the bits of a run read them; none of anything else."""
+        node = self.nodes[run[0]] if run[0] >= 0 else None
+        if node is None or node.detail != "mux" or run[1] < 0:
+            return ()
+        return tuple(cut(value, run[1], run[2])[0] for value in node.operands)
+
+    def _switched(self, bit: Value, as_it_is: bool) -> Value:
+        return bit if as_it_is else self._bitwise("xor", [bit, constant(1, 1)])
 
     def _sum(self, name: str, width: int, operands: list[Value]) -> Value:
         if name == "comb.add" and is_constant(operands[0]):
@@ -131,7 +162,12 @@ class Folding:
             known, (size, signed) = bits_known(operands[0]), significant(operands[1])
             if not signed and known + 1 >= 1 << size and known & (known + 1) == 0:
                 return self._bitwise("xor", operands)  # nothing is borrowed
-        low = trailing_zeros(operands[1])
+        low, first = trailing_zeros(operands[1]), operands[0]
+        if name == "comb.add" and trailing_zeros(operands[0]) > low:
+            low, first = trailing_zeros(operands[0]), operands[1]  # nothing is carried from there
+        if low and any(is_constant(cut(value, low, width - low)) for value in operands):
+            rest = [cut(value, low, width - low) for value in operands]
+            return join([cut(first, 0, low), self._sum(name, width - low, rest)])
         needed, signed = _needed([significant(value) for value in operands], name == "comb.sub")
         wraps = needed >= width
         needed = min(width, needed + 1)
@@ -143,7 +179,7 @@ class Folding:
             total = self._once("add", needed - low, cuts, name[5:])
             node = self.nodes[total[0][0]]
             node.written, node.wraps = width, wraps
-        joined = join([cut(operands[0], 0, low), total]) if low else total
+        joined = join([cut(first, 0, low), total]) if low else total
         return extended(joined, width, signed=signed)
 
     def _borrowed(self, name: str, operands: list[Value]) -> list[Value] | None:

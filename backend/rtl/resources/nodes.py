@@ -30,7 +30,7 @@ class Node:
         section: the part of the module it belongs to; ``place`` names a place in Python.
         wanted: bits that something reads.
         made: bits that have a lookup table, a flip-flop or other hardware of their own.
-        uses: bits that are read, counted for each reader.
+        uses: bits that are read, counted for each reader; ``twice``: bits that more than one of them reads.
         leaves: of logic, what its lookup table reads: (node, bit) as runs name them.
         extra: of logic, lookup tables beside the last one, for each bit.
         written: of a sum, the bits that the text gives it; ``wraps``: whether it may need more.
@@ -45,6 +45,7 @@ class Node:
     wanted: int = 0
     made: int = 0
     uses: int = 0
+    twice: int = 0
     leaves: dict[tuple[int, int], None] = field(default_factory=dict)
     extra: int = 0
     place: str = ""
