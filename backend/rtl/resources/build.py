@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -96,6 +97,10 @@ class Graph(Folding):
         self.inputs: dict[str, int] = {}
         self.instance_outputs: dict[int, tuple[int, str]] = {}
         self._defined = {op.result: op for op in module.ops if op.result}
+        self._read_by = Counter(name for op in module.ops for name in op.operands)
+        self._read_by.update(module.output_values)
+        for instance in module.instances:
+            self._read_by.update(inputs_of(instance).values())
         self._early: list[str] = []
         self.merged: list[tuple[int, int]] = []
         self._kept: dict[tuple[object, ...], KeptBits] = {}
@@ -178,7 +183,9 @@ class Graph(Folding):
         known_bits = (ZERO,) if detail.endswith("r") else (ZERO, ONE)
         for part in self._parts(cut(data, 0, width), known_bits):
             for piece, count in repeated(part):
-                for bits, known in [(piece, piece)] if piece[0][0] in known_bits else kept.split(piece):
+                for bits, known in (
+                    [(piece, piece)] if piece[0][0] in known_bits else kept.split(piece)
+                ):
                     if known is None:
                         known = self._node("register", width_of(bits), (bits, *controls), detail)
                         kept.add(bits, known)
@@ -186,7 +193,7 @@ class Graph(Folding):
         return extended(join(held), op.width, signed=signed)
 
     def _parts(self, data: Value, known: tuple[int, ...]) -> list[Value]:
-        """A register's bits apart, as synthesis takes them: ``known`` ones, what a reset may make, all other."""
+        """A register's bits apart, as synthesis takes them: ``known``, what a reset may make, all other."""
         parts: list[list[Run]] = []
         before = ""
         for run in data:
@@ -275,13 +282,37 @@ class Graph(Folding):
     def _gate(self, op: Gate, operands: list[Value]) -> Value:
         if op.name in _BITWISE:
             return self._bitwise(_BITWISE[op.name], operands)
-        if op.name in ("comb.add", "comb.sub"):
+        if op.name == "comb.add":
+            return self._sum_of_terms(op)
+        if op.name == "comb.sub":
             return self._sum(op.name, op.width, operands)
         if op.name == "comb.mul":
             return self._product(op.width, *operands)
         if op.name in _SHIFTS:
             return self._shifted(op, *operands)
         return self._node("input", op.width)
+
+    def _sum_of_terms(self, op: Operation) -> Value:
+        """A sum as it stands in the text, without brackets: the first two terms, then one after another."""
+        terms = [self._values[name] for name in self._terms(op)]
+        total = terms[0]
+        for term in terms[1:]:
+            total = self._sum("comb.add", op.width, [total, term])
+        return total
+
+    def _terms(self, op: Operation) -> list[str]:
+        """The terms of a sum and of the sums that it alone reads."""
+        found: list[str] = []
+        stack = list(op.operands[::-1])
+        while stack:
+            name = stack.pop()
+            inner = self._defined.get(name)
+            inside = isinstance(inner, Gate) and inner.name == "comb.add"
+            if inner is not None and inside and self._read_by[name] == 1:
+                stack += inner.operands[::-1]
+            else:
+                found.append(name)
+        return found
 
     def _shifted(self, op: Gate, moved: Value, amount: Value) -> Value:
         if is_constant(moved) and not any(node == ONE for node, _, _ in moved):

@@ -33,6 +33,7 @@ from .shift_registers import LEAST_SHIFT, ShiftRegisters
 Costs = dict[str, Counter[str]]
 """By section of the module, how much of each resource."""
 
+
 class Cover:
     """The cost of one graph on one family: find what is wanted, pack logic, count what is made."""
 
@@ -52,7 +53,8 @@ class Cover:
         self._make(roots)
         self._count()
         for memory in self._graph.memories.values():
-            self._add(memory.section, memory_cost(self._family, memory, self.is_held))
+            late = any(self._through_logic(address) for address, _ in memory.reads)
+            self._add(memory.section, memory_cost(self._family, memory, self.is_held, late))
         if self._family.dsp_takes:
             for taken in registers_in_blocks(self._graph, self.sums_of_blocks):
                 self._add(taken.section, {"ff": -taken.made.bit_count()})
@@ -61,6 +63,9 @@ class Cover:
             cost = _shift_register(length, bits) if tables else {"ff": length * bits}
             self._add("", {kind: -count for kind, count in cost.items()})
         return self.costs
+
+    def _through_logic(self, value: Value) -> bool:
+        return any(n >= 0 and self._nodes[n].kind not in ("register", "input") for n, _, _ in value)
 
     def _add(self, section: str, cost: dict[str, int]) -> None:
         self.costs.setdefault(section, Counter()).update(cost)

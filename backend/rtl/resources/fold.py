@@ -47,7 +47,9 @@ class Folding:
         return ((len(self.nodes) - 1, 0, width),)
 
     def _once(self, kind: str, width: int, operands: tuple[Value, ...], detail: str = "") -> Value:
-        key = (kind, width, operands, detail)
+        either_way = kind in ("multiply", "equal") or detail == "add"
+        known = tuple(sorted(operands)) if either_way else operands
+        key = (kind, width, known, detail)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._node(kind, width, operands, detail)
@@ -86,7 +88,8 @@ class Folding:
         return self._logic(f"{kind}{flips}", count, kept, associative=True)
 
     def _logic(self, detail: str, count: int, runs: list[Run], *, associative: bool) -> Value:
-        value = self._once("logic", count, tuple((run,) for run in runs), detail)
+        order = sorted(runs) if associative and not detail.startswith("gate") else runs
+        value = self._once("logic", count, tuple((run,) for run in order), detail)
         self.nodes[value[0][0]].associative = associative
         return value
 
@@ -95,7 +98,7 @@ class Folding:
             return then if choice[0][0] == ONE else other
         width = width_of(then)
         needed, signed = _needed([significant(then), significant(other)], subtracts=False)
-        if self._family.merges and needed < width:
+        if needed < width:
             kept = self._mux(choice, cut(then, 0, needed), cut(other, 0, needed))
             return extended(kept, width, signed=signed)
         parts = []
@@ -132,8 +135,10 @@ class Folding:
             outer = self._switched((one_of(control) if count > 1 else control,), taken)
             own = self._switched((one_of(choice) if count > 1 else choice,), kept == then)
             both = repeat(self._bitwise("and", [outer, own]), count)[0]
-            return self._mux(((both[0], 0, 1),), (kept,), (other,)) if both[0] < 0 else self._choice(
-                count, both, kept, other
+            return (
+                self._mux(((both[0], 0, 1),), (kept,), (other,))
+                if both[0] < 0
+                else self._choice(count, both, kept, other)
             )
         return ()
 

@@ -9,13 +9,27 @@ from allo.backend.devices import Cells
 
 from ..netlist.memories import BLOCK, DISTRIBUTED, ULTRA
 from .build import Memory
+from .nodes import significant
 
 _TABLES = 16
 """Cost of a group of eight lookup tables of a Xilinx device as memory."""
 
+_LATE = 2.2
+"""Tables of four inputs for each word but one that a bit is chosen from, by an address that comes late.
 
-def memory_cost(family: Cells, memory: Memory, held: Callable[[int], bool]) -> dict[str, int]:
-    """What one memory takes; ``held`` says whether a read's word goes to a register alone."""
+The choice is then the longest path, and Yosys makes flat functions of more inputs of it.
+"""
+
+
+def memory_cost(
+    family: Cells, memory: Memory, held: Callable[[int], bool], late: bool = False
+) -> dict[str, int]:
+    """What one memory takes.
+
+    Args:
+        held: whether a read's word goes to a register alone.
+        late: whether addresses of reads come through logic.
+    """
     if not memory.reads:
         return {}
     inside = all(held(number) for _, number in memory.reads)
@@ -28,6 +42,7 @@ def memory_cost(family: Cells, memory: Memory, held: Callable[[int], bool]) -> d
     tables, cost = _distributed(family, memory)
     both = len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
     few = len({w[0] for w in memory.writes}) <= family.write_ports and (ports <= 2 or family.copies)
+    few = few and not _meets_two_writes(family, memory)
     blocks = family.block_count(words, width, both_write=both) if few and inside else 0
     worth = family.table_memory or words * width > family.block_cost * blocks
     if (
@@ -52,7 +67,9 @@ def memory_cost(family: Cells, memory: Memory, held: Callable[[int], bool]) -> d
             found["bram"] = blocks * max(1, len({address for address, _ in memory.reads}))
         return _old_words(family, memory, found)
     if not tables:
-        choice = ceil(width * (words - 1) * (0.4 if family.inputs == 6 else 0.8))
+        width = _stored(memory)
+        each = 0.4 if family.inputs == 6 else _LATE if late else 0.8
+        choice = ceil(width * (words - 1) * each)
         chosen = (len(memory.writes) - 1) * words * (width + 1)  # which port a word is from
         return {"ff": words * width, "lut": len(memory.reads) * choice + words + chosen}
     return {"lut": tables[0] + tables[1], "lutram": tables[0]}
@@ -74,6 +91,24 @@ def _old_words(family: Cells, memory: Memory, cost: dict[str, int]) -> dict[str,
     cost["ff"] += ports * (memory.width + bits + 1) + (copies - 1) * (memory.width + 1)
     cost["lut"] = copies * ports * (memory.width + ceil((2 * bits - 1) / 3) + 1)
     return cost
+
+
+def _meets_two_writes(family: Cells, memory: Memory) -> bool:
+    """Whether a read may meet the write of another port of two.
+
+    Yosys delays both writes then, and has no port for them and the read where the block does not do it.
+    """
+    written = {w[0] for w in memory.writes}
+    promised = family.inputs == 6 or memory.separate
+    return not promised and len(written) > 1 and bool(memory.reads)
+
+
+def _stored(memory: Memory) -> int:
+    """Bits of a word without those that extend what is written: flip-flops of equal bits are one."""
+    sizes = [significant(word) for _, word, _ in memory.writes]
+    if len({signed for _, signed in sizes}) != 1:
+        return memory.width
+    return min(memory.width, max(size for size, _ in sizes))
 
 
 def _ports(memory: Memory) -> int:

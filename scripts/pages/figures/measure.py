@@ -34,6 +34,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark(("boards",), "board_models", slow=True),
+    Benchmark(("estimates",), "estimate_halves"),
     Benchmark(("external",), "rtl_gather"),
     Benchmark(("external",), "rtl_scatter"),
     Benchmark(("external",), "rtl_external", slow=True),

@@ -16,6 +16,7 @@ from benchmarks.recurrent_kernels import RECURRENCES
 from benchmarks.rtl_polybench import BUDGETS, CLOCK, PUBLISHED, SIZE
 
 from .cores import float_units
+from .halves import estimated_designs, estimated_halves
 from .store import Figures
 
 _LETTER = {"Stream-HLS": "S", "HeteroCL": "H", "Allo": "A", "Allo, csynth": "c"}
@@ -227,6 +228,8 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     },
     "recurrences": recurrences,
     "exact": exact,
+    "estimated halves": estimated_halves,
+    "estimated designs": estimated_designs,
     "float units": float_units,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
     **{

@@ -1,0 +1,50 @@
+"""The tables of the estimates: 40 designs in two halves."""
+
+from __future__ import annotations
+
+from benchmarks.estimate_halves import FAMILIES, Row, halves, recorded, summary
+
+from .store import Figures
+
+KINDS = {"lut": "LUT", "ff": "FF", "dsp": "multiplier blocks", "bram": "block RAM", "mhz": "clock"}
+
+
+def _rows(figures: Figures) -> list[Row]:
+    return recorded(figures.find, lambda key: key in figures.numbers)
+
+
+def estimated_halves(figures: Figures) -> str:
+    """Median and worst error of each kind of figure, of both halves."""
+    rows = _rows(figures)
+    lines = ["| | half | designs | median | worst |", "|---|---|---:|---:|---|"]
+    for device in FAMILIES:
+        for kind, title in KINDS.items():
+            for half in halves():
+                found = summary(rows, half, device, kind)
+                if found is not None:
+                    lines.append(
+                        f"| {title}, `{device}` | {half} | {found['designs']} | "
+                        f"{100 * found['median']:.1f} % | {100 * found['worst']:+.0f} %, `{found['of']}` |"
+                    )
+    return "\n".join(lines)
+
+
+def estimated_designs(figures: Figures) -> str:
+    """Each design: the estimates beside what the tools say."""
+    rows = {(row.design, row.device, row.kind): row for row in _rows(figures)}
+    wanted = [(FAMILIES[0], "lut"), (FAMILIES[0], "ff")]
+    wanted += [(FAMILIES[1], kind) for kind in ("lut", "ff", "mhz")]
+    heads = [f"`{device}` {'MHz' if kind == 'mhz' else kind.upper()}" for device, kind in wanted]
+    lines = [f"| design | half | {' | '.join(heads)} |", "|---|---|" + "---|" * len(heads)]
+    for half, makers in halves().items():
+        for name in makers:
+            cells = [_cell(rows.get((name, *of))) for of in wanted]
+            lines.append(f"| `{name}` | {half} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    off = "" if row.error is None or abs(row.error) < 0.005 else f" ({100 * row.error:+.0f} %)"
+    return f"{row.estimate:,.0f} / {row.measured:,.0f}{off}"
