@@ -13,6 +13,7 @@ from .build import Graph
 from .controls import absorb_controls
 from .dissolve import Leaves, dissolve
 from .memory import memory_cost
+from .merging.shift_registers import LEAST_SHIFT, ShiftRegisters
 from .merging.sums import Sums
 from .nodes import (
     ONE,
@@ -28,7 +29,6 @@ from .nodes import (
     significant,
     width_of,
 )
-from .shift_registers import LEAST_SHIFT, ShiftRegisters
 
 Costs = dict[str, Counter[str]]
 """By section of the module, how much of each resource."""

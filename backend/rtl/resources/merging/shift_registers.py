@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .nodes import Node, mask
+from ..nodes import Node, mask
 
 LEAST_SHIFT = 3
 """Registers one behind another that are a shift register."""
