@@ -70,6 +70,7 @@ class Parameter:
         written: whether a call may change it (arrays only).
         read: whether a call may look at what it holds before.
         layout: the order of its elements in memory, where it is not row-major.
+        packed: whether no bits lie between its elements behind an AXI4 master.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Parameter:
     written: bool = False
     read: bool = True
     layout: Layout | None = None
+    packed: bool = False
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -200,7 +202,8 @@ def read_signature(module: ir.Module, top: str) -> Signature:
     effects = EffectAnalysis(module.operation).summary(top)
     place = place_of(function)
     block = function.regions[0].blocks[0]
-    layouts = layouts_of(function)
+    layouts = {n: each for n, each in layouts_of(function).items() if not each.packed}
+    packed = {n for n, each in layouts_of(function).items() if each.packed}
     arguments = [
         Parameter(
             name or f"argument {position}",
@@ -210,6 +213,7 @@ def read_signature(module: ir.Module, top: str) -> Signature:
             position in effects.arguments_written,
             position in effects.arguments_read,
             layouts.get(name),
+            name in packed,
         )
         for position, (name, dtype, mlir_type) in enumerate(
             zip(types.names, types.declared, types.inputs, strict=True)

@@ -1,4 +1,4 @@
-"""The order of an argument's elements in memory, where it is not row-major.
+"""How an argument's elements lie in memory, where that is not row-major with a cell each.
 
 ``s.layout(s.A, "tiled(4, 8)")`` gives the argument the shape that the memory has, and notes at the top
 function how a caller's array becomes one: ``layouts = {A = "tiled(4, 8)"}``.
@@ -16,6 +16,7 @@ from .._mlir import ir
 
 ATTRIBUTE = "layouts"
 TRANSPOSED = "transposed"
+PACKED = "packed"
 _TILED = re.compile(r"tiled\(\s*(\d+(?:\s*,\s*\d+)*)\s*,?\s*\)", re.ASCII)
 
 
@@ -25,11 +26,15 @@ class Layout:
 
     Attributes:
         tile: extents of a tile; none where the array is transposed.
+        packed: the order is row-major, and no bits lie between elements behind an AXI4 master.
     """
 
     tile: tuple[int, ...] = ()
+    packed: bool = False
 
     def __str__(self) -> str:
+        if self.packed:
+            return PACKED
         return f"tiled({', '.join(map(str, self.tile))})" if self.tile else TRANSPOSED
 
     def covers(self, shape: Sequence[int]) -> bool:
@@ -78,6 +83,8 @@ def parse_layout(text: object) -> Layout | None:
     """What ``"transposed"`` or ``"tiled(4, 8)"`` says; None where it says nothing."""
     if text == TRANSPOSED:
         return Layout()
+    if text == PACKED:
+        return Layout(packed=True)
     found = _TILED.fullmatch(text.strip()) if isinstance(text, str) else None
     return Layout(tuple(int(n) for n in found[1].split(","))) if found else None
 
@@ -89,6 +96,11 @@ def layouts_of(function: ir.Operation) -> dict[str, Layout]:
     noted = ir.DictAttr(function.attributes[ATTRIBUTE])
     found = {each.name: parse_layout(ir.StringAttr(each.attr).value) for each in noted}
     return {name: layout for name, layout in found.items() if layout is not None}
+
+
+def packed_cell(bits: int) -> int:
+    """Bits that an element takes in memory where it is not packed."""
+    return max(8, 1 << (bits - 1).bit_length())
 
 
 def note_layout(function: ir.Operation, name: str, layout: Layout) -> None:

@@ -45,6 +45,7 @@ class Transfer:
     Attributes:
         loads, stores: the runs that pass; None where the array is not loaded, or not stored.
         load_stream, store_stream: names of the streams, "" for none.
+        packed: whether no bits lie between its elements in memory.
         request_stream: the name of one by which the function says which elements it loads and stores, ""
             where that is known beforehand.
     """
@@ -57,6 +58,7 @@ class Transfer:
     load_stream: str
     store_stream: str
     request_stream: str = ""
+    packed: bool = False
 
     @property
     def is_loaded(self) -> bool:

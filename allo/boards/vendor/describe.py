@@ -88,6 +88,7 @@ def described(mod: RTLModule, wrapper: Wrapper, image: str) -> str:
             "stored": array is not None and array.stored,
             "offset": registers[name].offset,
             "index": written.index(name) if name in written else None,
+            "packed": array is not None and bool(array.beside and array.beside.packed),
             **parts(name),
         }
 

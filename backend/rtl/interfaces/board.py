@@ -101,7 +101,8 @@ class Buffered:
     Attributes:
         name: the argument or result.
         parts: where it lies: word ``w`` of the bus is word ``w // n`` of part ``w % n`` of n.
-        width: bits of an element; ``cell`` those it takes in memory.
+        width: bits of an element; ``cell`` those it takes in memory: as many where it is packed, else
+            the next power of two of bytes.
         signed: whether its sign fills the cell.
         count: elements.
         loaded, stored: whether it is copied in before the core runs, and out after it.
@@ -127,7 +128,7 @@ class Buffered:
     @property
     def bytes(self) -> int:
         """Bytes it takes in memory."""
-        return self.count * self.cell // 8
+        return -(-self.count * self.cell // 8)
 
     @property
     def bundles(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+from allo.dialects.boundary.layouts import packed_cell
 from allo.dialects.boundary.storage import is_signed
 from allo.dialects.diagnostics import DTypeError, InterfaceError, SourcePlace
 from allo.dialects.text.near import did_you_mean
@@ -231,7 +232,7 @@ def _buffered(
             help="leave it out of the option interface.",
         )
     dtype = parse_type(array.dtype)
-    cell = max(8, 1 << (array.width - 1).bit_length())
+    cell = array.width if transfer and transfer.packed else packed_cell(array.width)
     stored = array.direction != "in"
     whole = array.name in arguments.results or array.name in arguments.written_whole
     return Buffered(

@@ -1,4 +1,7 @@
-"""Arrays as they lie in a board's memory: elements in cells of a power of two of bytes, with their sign."""
+"""Arrays as they lie in a board's memory: elements in cells of a power of two of bytes, with their sign.
+
+Those that are packed have cells of as many bits as an element.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,9 @@ def to_image(cells: np.ndarray, count: int, width: int, cell: int, *, signed: bo
     if not count:
         return np.zeros(cell // 8, np.uint8)
     own = np.ascontiguousarray(cells).reshape(-1).view(np.uint8).reshape(count, -1)
+    if cell % 8:
+        bits = np.unpackbits(own, axis=1, bitorder="little")[:, :cell]
+        return np.packbits(bits.reshape(-1), bitorder="little")
     found = np.zeros((count, cell // 8), np.uint8)
     size = min(own.shape[1], cell // 8)
     found[:, :size] = own[:, :size]
@@ -32,6 +38,9 @@ def from_image(
     """
     if not count:
         return
+    if cell % 8:
+        bits = np.unpackbits(image, bitorder="little")[: count * cell].reshape(count, cell)
+        image, cell = np.packbits(bits, axis=1, bitorder="little").reshape(-1), -(-cell // 8) * 8
     rows = image.reshape(count, cell // 8)
     own = cells.reshape(-1).view(np.uint8).reshape(count, -1)
     size = min(own.shape[1], rows.shape[1])

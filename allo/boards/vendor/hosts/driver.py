@@ -92,7 +92,12 @@ def _words(argument: dict[str, Any], values: np.ndarray) -> np.ndarray:
 
 def to_bytes(argument: dict[str, Any], values: np.ndarray) -> bytes:
     """An array as it lies in the memory of the board."""
-    return _words(argument, np.ascontiguousarray(values)).tobytes()
+    words = _words(argument, np.ascontiguousarray(values))
+    if not argument.get("packed"):
+        return words.tobytes()
+    cells = words.reshape(-1).view(np.uint8).reshape(words.size, -1)
+    bits = np.unpackbits(cells, axis=1, bitorder="little")[:, : argument["width"]]
+    return np.packbits(bits.reshape(-1), bitorder="little").tobytes()
 
 
 def deal(argument: dict[str, Any], data: bytes) -> list[Any]:
@@ -117,13 +122,18 @@ def join(argument: dict[str, Any], read: dict[Any, Any]) -> Any:
     line, size = argument["line"], argument["cell"] // 8
     lines = [np.frombuffer(read[name, n], np.uint8).reshape(-1, line) for n in range(len(parts))]
     whole = np.stack(lines, axis=1).reshape(-1)
-    return whole[: size * int(np.prod(argument["shape"]))].tobytes()
+    count = int(np.prod(argument["shape"]))
+    return whole[
+        : -(-count * argument["width"] // 8) if argument.get("packed") else size * count
+    ].tobytes()
 
 
 def from_bytes(argument: dict[str, Any], data: Any) -> np.ndarray:
     """An array of what lies in the memory of the board."""
     dtype, size = np.dtype(argument["dtype"]), argument["cell"] // 8
     raw = np.frombuffer(data, np.uint8)
+    if argument.get("packed"):
+        raw = _unpacked(argument, raw)
     if argument["fraction"] is not None:
         cells = raw.view(f"{'i' if argument['signed'] else 'u'}{size}")
         found = np.ldexp(cells.astype(np.float64), -argument["fraction"])
@@ -133,6 +143,15 @@ def from_bytes(argument: dict[str, Any], data: Any) -> np.ndarray:
         found = raw.view(f"{'i' if argument['signed'] else 'u'}{size}").astype(dtype)
     shaped: np.ndarray = found.reshape(argument["shape"])
     return shaped
+
+
+def _unpacked(argument: dict[str, Any], raw: np.ndarray) -> np.ndarray:
+    """The bytes of elements that lie without bits between them, each in a cell with its sign."""
+    width, count = argument["width"], int(np.prod(argument["shape"]))
+    bits = np.unpackbits(raw, bitorder="little")[: count * width].reshape(count, width)
+    sign = bits[:, -1:] if argument["signed"] else np.zeros((count, 1), np.uint8)
+    above = np.repeat(sign, argument["cell"] - width, axis=1)
+    return np.packbits(np.concatenate([bits, above], axis=1), axis=1, bitorder="little").reshape(-1)
 
 
 def _bits(argument: dict[str, Any], value: Any) -> int:

@@ -8,7 +8,13 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute
 from allo.dialects.affine.maps import BoundMap, bound_map
 from allo.dialects.affine.substitute import simplify
-from allo.dialects.boundary.layouts import Layout, layouts_of, note_layout, parse_layout
+from allo.dialects.boundary.layouts import (
+    Layout,
+    layouts_of,
+    note_layout,
+    packed_cell,
+    parse_layout,
+)
 from allo.dialects.core.alias import AliasClasses
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import layout_of
@@ -41,17 +47,22 @@ def layout(s: ScheduleState, target: Buffer, order: Setting[str]) -> None:
     and back after it. Handles of loops stay; other primitives see the dimensions of the memory.
 
     Args:
-        order: ``"transposed"``, the dimensions reversed, or ``"tiled(4, 8)"``, tiles of 4 × 8 one after
-            the other, each row-major.
+        order: ``"transposed"``, the dimensions reversed; ``"tiled(4, 8)"``, tiles of 4 × 8 one after
+            the other, each row-major; or ``"packed"``, row-major without bits between elements behind an
+            AXI4 master, where an ``int12`` takes 16 otherwise.
 
     Raises:
         LayoutError: ``order`` is none, or does not cover the array; the array is no argument of the top
-            function, is partitioned, has a layout, or is used otherwise than by affine subscripts.
+            function, is partitioned, has a layout, or is used otherwise than by affine subscripts; or its
+            elements are as wide packed.
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "layout")
     top = find_function(s.module, s.top_func_name)
     name = argument_of(s, top, buffer, "layout", LayoutError)
     asked = _checked(buffer, top, name, order)
+    if asked.packed:
+        note_layout(top, name, asked)
+        return
     classes = AliasClasses(s.module.operation)
     members = classes.members(buffer.value)
     accesses = accesses_of(buffer, members, "layout", LayoutError)
@@ -80,15 +91,26 @@ def _checked(buffer: FoundBuffer, top: ir.Operation, name: str, order: object) -
 
     asked = parse_layout(order)
     if asked is None:
-        near = did_you_mean(order, ["transposed", "tiled(4, 8)"]) if isinstance(order, str) else ""
+        orders = ["transposed", "packed", "tiled(4, 8)"]
+        near = did_you_mean(order, orders) if isinstance(order, str) else ""
         raise refused(
-            "that is no order", f"{near}it is 'transposed', or a tile such as 'tiled(4, 8)'."
+            "that is no order",
+            f"{near}it is 'transposed', 'packed', or a tile such as 'tiled(4, 8)'.",
         )
     if not buffer.type.has_static_shape:
         raise refused("its extents are not all known", "declare its shape with numbers.")
     shape: Sequence[int] = list(buffer.type.shape)
     if before := layouts_of(top).get(name):
         raise refused(f"it is {before} already", "leave one of the calls out.")
+    if asked.packed:
+        element = buffer.type.element_type
+        bits = element.width if isinstance(element, ir.IntegerType) else 0
+        if not bits or packed_cell(bits) == bits:
+            raise refused(
+                "its elements have no bits between them",
+                "that helps integers and fixed point of other widths than 8, 16, 32 and so on.",
+            )
+        return asked
     if layout_of(buffer.type).bank_count > 1:
         raise refused(
             "it is partitioned", "give it the layout first, then partition the new dimensions."

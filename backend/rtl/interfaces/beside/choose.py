@@ -19,6 +19,7 @@ from allo.dialects.types import Stream, parse_type
 from ...design import ArrayInterface, HardwareDesign
 from ..arguments import Known
 from ..buses.bundles import bundles_of
+from .packed import packed_transfer, refused_packed
 
 LINE = 512
 """Bits of a line of memory, by which the cost of a walk is compared with that of a copy."""
@@ -56,7 +57,10 @@ class TransferChooser:
             asked = interface if isinstance(interface, str) else interface.get(parameter.name)
             fields = asked if isinstance(asked, Mapping) else {"kind": asked}
             if fields.get("kind") == "m_axi":
-                self._asked[position] = fields
+                if parameter.packed and fields.get("copy") is True:
+                    why = "its interface asks for a copy of it"
+                    raise refused_packed(parameter, known.signature.top, why)
+                self._asked[position] = {**fields, "copy": False} if parameter.packed else fields
         masters = (bundles_of(fields.get("bundle")) for fields in self._asked.values())
         self._users = Counter(bundle for some in masters for bundle in some)
 
@@ -75,10 +79,14 @@ class TransferChooser:
         for position, transfer in found.items():
             fields = self._asked[position]
             why = self._against(fields, transfer)
+            parameter = self._known.signature.arguments[position]
             if not why and isinstance(transfer, Transfer):
+                if parameter.packed:
+                    transfer = packed_transfer(transfer, parameter, top, notes)
                 chosen[position] = transfer
                 continue
-            parameter = self._known.signature.arguments[position]
+            if parameter.packed:
+                raise refused_packed(parameter, top, why)
             why = refused.get(position, why) if isinstance(transfer, Refusal) else why
             if fields.get("copy") is False:
                 raise InterfaceError(
@@ -100,7 +108,10 @@ class TransferChooser:
             fields = self._asked[position]
             bundles = bundles_of(fields.get("bundle"))
             alone = len(bundles) < 2 and all(self._users[each] == 1 for each in bundles)
-            stored = self._known.signature.arguments[position].written
+            parameter = self._known.signature.arguments[position]
+            stored = parameter.written
+            if parameter.packed:
+                continue
             if not isinstance(walk, Refusal) or not alone or (stored and walk.why != DATA_DECIDE):
                 continue
             kind = self._known.signature.arguments[position].dtype

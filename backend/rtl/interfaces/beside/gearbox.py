@@ -174,7 +174,13 @@ class _Row:
                 behind = text.invert(self.above(now, number, self.offset_bits))
                 inside = text.all_of(inside, behind)
             each = units.bits // 8
-            parts.append((text.extend(inside, 1, each, signed=True), each))
+            if each:
+                inside = text.extend(inside, 1, each, signed=True)
+            parts.append((inside, max(1, each)))
+        share = max(1, 8 // units.bits)
+        if share > 1:  # units within a byte: runs end within one only where the array does
+            groups = [parts[n : n + share] for n in range(0, len(parts), share)]
+            parts = [(text.any_of(*(bit for bit, _ in some)), 1) for some in groups]
         return concat(text, parts)
 
     # --- the row ----------------------------------------------------------------------
