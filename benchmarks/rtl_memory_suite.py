@@ -78,7 +78,7 @@ def row_of(name: str, timing: str) -> Row:
         "medium.cycles": told.cycles,
         "medium.moved": sum(p.moved for p in told.passing),
         "medium.mhz": round(larger.report.fmax_mhz, 1),
-        "dsp": used["dsp"],
+        "dsp": used.get("dsp", 0),
         "lut": used["lut"],
     }
     note = (

@@ -35,13 +35,34 @@ COUNT_LIMIT = 1 << 22
 def function_report(function: Function, binding: Binding, cycles: CalleeCycles) -> FunctionReport:
     """The report of one function."""
     report = FunctionReport(function.name, place_text(function.place), function.cycles)
-    report.loops = _loops(function.root, cycles)
+    report.loops = _loops(function.root, cycles, [])
     report.memories = _memories(function, binding)
     report.operators = {op.name: count for op, count in binding.units.values()}
     for region in regions_of(function.root):
         if isinstance(region, Call):
             report.instances[region.callee] = 1
+    _calls(function.root, [], report.calls)
     return report
+
+
+def _calls(region: Region, around: list[Level], found: dict[str, int | None]) -> None:
+    """How often each callee is called; None where data decide it."""
+    match region:
+        case Seq():
+            for child in region.children:
+                _calls(child, around, found)
+        case If():
+            _calls(region.then, around, found)
+            _calls(region.other, around, found)
+        case Loop():
+            _calls(region.child, [*around, region.level], found)
+        case While():
+            for inner in regions_of(region):
+                if isinstance(inner, Call):
+                    found[inner.callee] = None
+        case Call():
+            before, more = found.get(region.callee, 0), iterations(around)
+            found[region.callee] = None if before is None or more is None else before + more
 
 
 def network_report(waits: ModuleWaits) -> Network | None:
@@ -57,16 +78,16 @@ def network_report(waits: ModuleWaits) -> Network | None:
     return Network(tuple(names), tuple(fifos), tuple(member.name for member in waits.members))
 
 
-def _loops(region: Region, cycles: CalleeCycles) -> list[LoopReport]:
+def _loops(region: Region, cycles: CalleeCycles, around: list[Level]) -> list[LoopReport]:
     match region:
         case Seq():
-            return [r for child in region.children for r in _loops(child, cycles)]
+            return [r for child in region.children for r in _loops(child, cycles, around)]
         case If():
-            return _loops(region.then, cycles) + _loops(region.other, cycles)
+            return _loops(region.then, cycles, around) + _loops(region.other, cycles, around)
         case Loop():
-            return [_outer(region, cycles)]
+            return [_outer(region, cycles, around)]
         case While():
-            inner = _loops(region.test, cycles) + _loops(region.child, cycles)
+            inner = _loops(region.test, cycles, around) + _loops(region.child, cycles, around)
             place = place_text(region.place)
             report = LoopReport("while", place, None, 1, 1, None, False, children=inner)
             if region.held is not None:
@@ -74,11 +95,11 @@ def _loops(region: Region, cycles: CalleeCycles) -> list[LoopReport]:
                 report.limit = limit(f"holds {what}", place=short(where))
             return [report]
         case Leaf():
-            return [_leaf(region)]
+            return [_leaf(region, around)]
     return []
 
 
-def _outer(loop: Loop, cycles: CalleeCycles) -> LoopReport:
+def _outer(loop: Loop, cycles: CalleeCycles, around: list[Level]) -> LoopReport:
     level = loop.level
     child = region_cycles(loop.child, cycles)
     return LoopReport(
@@ -90,7 +111,7 @@ def _outer(loop: Loop, cycles: CalleeCycles) -> LoopReport:
         cycles=region_cycles(loop, cycles),
         pipelined=False,
         limit=_held_by(loop),
-        children=_loops(loop.child, cycles),
+        children=_loops(loop.child, cycles, [*around, level]),
     )
 
 
@@ -104,7 +125,7 @@ def _held_by(loop: Loop) -> str:
     return ""
 
 
-def _leaf(leaf: Leaf) -> LoopReport:
+def _leaf(leaf: Leaf, around: list[Level]) -> LoopReport:
     name = _name(leaf.band, leaf.levels) if leaf.levels else f"{leaf.band}.while"
     return LoopReport(
         name=name,
@@ -117,6 +138,7 @@ def _leaf(leaf: Leaf) -> LoopReport:
         limit=leaf.limit,
         section=section_of(leaf.body.number),
         streams=sorted({n.stream.name for n in leaf.body.nodes if n.stream is not None}),
+        operations=_work(leaf, around),
     )
 
 
@@ -187,16 +209,29 @@ def _total(parts: list[int | None]) -> int | None:
     return None if None in parts else sum(p for p in parts if p is not None)
 
 
+def _work(leaf: Leaf, around: list[Level]) -> int | None:
+    """Float operations of a pipeline in all of its entries, or products of integers where it has none."""
+    nodes = leaf.body.nodes
+    counted = [n for n in nodes if n.float_op] or [n for n in nodes if n.op == "arith.muli"]
+    if leaf.exit is not None:
+        return None if counted else 0
+    return _executions(counted, [*around, *leaf.levels])
+
+
 def _count_nodes(nodes: list[Node], levels: list[Level]) -> int | None:
-    floats = [n for n in nodes if n.float_op]
-    if not floats:
+    return _executions([n for n in nodes if n.float_op], levels)
+
+
+def _executions(counted: list[Node], levels: list[Level]) -> int | None:
+    """How often nodes of one body are executed, all together."""
+    if not counted:
         return 0
     total = iterations(levels)
     if total is None:
         return None
     count = 0
     seen: dict[tuple[Any, ...], int | None] = {}
-    for node in floats:
+    for node in counted:
         if node.guard not in seen:
             seen[node.guard] = _guarded_trips(node.guard, levels, total)
         part = seen[node.guard]

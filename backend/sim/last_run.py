@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.dialects.reports.roofline import Roofline
 
 from .boundary.foretold import Foretold, foretell
+from .boundary.roofs import roofline_of
 from .boundary.traffic import Outside, Traffic
 from .boundary.transfers import Transfers, transfers_of
 from .engines.interface import SimResult
@@ -39,3 +41,8 @@ class Measured:
     def foretold(self) -> Foretold | None:
         """Cycles and bytes of a run behind AXI4 masters, before one; None where they are not known."""
         return foretell(self.design, self._outside)
+
+    @property
+    def roofline(self) -> Roofline | None:
+        """Operations of each loop beside the bytes that pass there, foretold as :attr:`foretold` is."""
+        return roofline_of(self.design, self._outside)

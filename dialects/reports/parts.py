@@ -25,6 +25,8 @@ class LoopReport:
         section: name of the part of the hardware's text that is this loop's, or "".
         resources: what that part takes, with the loops inside; units that loops share are the function's.
         streams: names of the streams that a pipeline puts to or gets from.
+        operations: float operations of a pipeline, or products of integers where it has none, in all of its
+            entries in one run of the function; None where data decide.
     """
 
     name: str
@@ -39,6 +41,7 @@ class LoopReport:
     section: str = ""
     resources: dict[str, int] = field(default_factory=dict)
     streams: list[str] = field(default_factory=list)
+    operations: int | None = None
 
 
 @dataclass(slots=True)
@@ -62,6 +65,7 @@ class FunctionReport:
         operators: unit name to number of instances in this function, for example
             ``{"fadd_f32": 8, "fmul_f32": 8}``.
         instances: callee function name to number of module instances.
+        calls: callee function name to calls in one run of the function, None where data decide.
         resources: what one instance takes, without the functions inside it.
         network: of a dataflow region, its processes and FIFOs.
     """
@@ -73,6 +77,7 @@ class FunctionReport:
     memories: list[MemoryReport] = field(default_factory=list)
     operators: dict[str, int] = field(default_factory=dict)
     instances: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, int | None] = field(default_factory=dict)
     resources: dict[str, int] = field(default_factory=dict)
     network: Network | None = None
 

@@ -189,7 +189,7 @@ def test_without_masters_nothing_is_foretold() -> None:
 
 
 def test_a_bandwidth_that_is_not_looked_at_is_seen(monkeypatch) -> None:
-    monkeypatch.setattr(foretold, "_rate", lambda master, *_: master.width / 8)
+    monkeypatch.setattr(foretold, "rate_of", lambda master, *_: master.width / 8)
     s, module = adder()
     module = module.variant(memory={"A": CHANNELS["memory"]})
     cycles = agree(s, module, drawn, (1,))[0]

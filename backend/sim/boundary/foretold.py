@@ -104,7 +104,7 @@ def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
     copies: dict[tuple[str, str], float] = {}
     for array in board.arrays:
         master, route = masters[array.bundles[0]], outside.memory.get(array.name, ())
-        rate = _rate(master, route, len(array.bundles))
+        rate = rate_of(master, route, len(array.bundles))
         for way, runs, stream in _ways(array):
             if array.is_asked:
                 found = _asks(design, array, way, master, route)
@@ -141,7 +141,7 @@ def _ways(array: Buffered) -> Iterator[tuple[str, Runs | None, str]]:
         yield WAYS[1], beside.stores if beside else None, beside.store_stream if beside else ""
 
 
-def _rate(master: Master, route: Sequence[MemoryChannel], masters: int) -> float:
+def rate_of(master: Master, route: Sequence[MemoryChannel], masters: int) -> float:
     """Bytes a cycle between an array's masters, which are alike, and its channels."""
     bus = masters * master.width / 8
     if not route:
@@ -226,4 +226,4 @@ def _latency(board: Board, outside: Outside, way: str) -> int:
     return max((c.latency for n in names for c in outside.memory.get(n, ())), default=0)
 
 
-__all__ = ["Foretold", "Passing", "foretell"]
+__all__ = ["Foretold", "Passing", "foretell", "rate_of"]
