@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from typing import Any, NoReturn, Self, SupportsIndex
 
 from allo.dialects._mlir import ir
@@ -19,6 +20,7 @@ from allo.dialects.diagnostics import (
 from allo.dialects.internal import foreseen
 from allo.dialects.options import read_call
 from allo.dialects.reports.figures import DesignReport
+from allo.dialects.reports.sizing import Sizing
 from allo.dialects.text.shown import shown
 from allo.target import BuildRequest, find_estimator, find_target, is_own
 
@@ -27,6 +29,7 @@ from .handles import LoopBand, LoopWrapper, MockBuffer
 from .near import suggestion
 from .primitives.arrays.buffer_at import buffer_at
 from .primitives.arrays.cache import cache
+from .primitives.arrays.fifo_depths import fifo_depths
 from .primitives.arrays.feed import feed, is_operand
 from .primitives.arrays.layout import layout
 from .primitives.arrays.partition import partition
@@ -54,6 +57,7 @@ from .primitives.loops.unroll import unroll
 from .reassociate import reassociated
 from .resolve import buffers_of, find_function
 from .shared import call_of_instance
+from .size_fifos import sized_fifos
 from .state import ScheduleState, TextKernel
 
 
@@ -218,6 +222,7 @@ class Schedule(ScheduleState):
     buffer_at = buffer_at
     cache = cache
     feed = feed
+    fifo_depths = fifo_depths
     reuse_at = reuse_at
     compute_at = compute_at
     reshape = reshape
@@ -316,6 +321,32 @@ class Schedule(ScheduleState):
                 warnings.warn(f"{found.place}: {found.text}", AlloWarning, stacklevel=3)
         self.kernel.surprises = []
         return rest if isinstance(configs, dict) else configs
+
+    def size_fifos(
+        self, loss: float = 0.0, inputs: Sequence[Any] = (), **options: Any
+    ) -> Sizing:
+        """Give each FIFO the smallest depth with which the design is as fast as with FIFOs never full.
+
+        ::
+
+            found = s.size_fifos()   ──▶   s.fifo_depths(["pipe", …], [2, …])
+            print(found)             # depths and bits before and after, cycles
+
+        The model that foretells regions runs the design with depths until none can be smaller. So the cycles are
+        those of the hardware, and this run ends. Where no values decide what passes, every run is
+        this one, and no run deadlocks. The depths are applied by one ``fifo_depths``, which is recorded.
+
+        Args:
+            loss: by how much it may take longer: 0.02 for 2 %.
+            inputs: what a call is given, where values decide what passes.
+            options: those of the target ``verilog``: ``device``, ``clock_mhz`` …
+
+        Raises:
+            PredictionError: the cycles cannot be foretold; the message says why.
+            DeadlockError: no process can go on, however deep the FIFOs are.
+            ScheduleError: the loss is no number of at least 0.
+        """
+        return sized_fifos(self, loss, inputs, options)
 
     def estimate(self, **options: Any) -> DesignReport:
         """The report of the hardware for a device, in milliseconds: nothing is emitted or synthesised.

@@ -30,6 +30,7 @@ enum class Status : std::int32_t { kDone = 0, kDeadlock = 1, kHungry = 2, kTooLo
 struct Fifo {
   Time depth = 1;
   Time count = 0, words = 0, most = 0;
+  Time wanted = 0;  // the depth with which no word so far would have waited for room
   Time last_push = kNever, push_before = kNever, last_pop = kNever, stamp = kNever;
   std::vector<int> producers, consumers;  // channels
   bool outside = false;
@@ -49,6 +50,8 @@ struct Fifo {
   }
   void push(Time t) {
     settle(t);
+    Time held = count + (last_pop == t) + 1;
+    if (held > wanted) wanted = held;
     push_before = last_push;
     last_push = t;
     ++count;

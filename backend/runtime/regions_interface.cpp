@@ -119,11 +119,13 @@ void allo_regions_feed(Engine* engine, std::int32_t entity, const std::int32_t* 
 std::int64_t allo_regions_end(const Engine* engine) { return engine->end; }
 std::int64_t allo_regions_events(const Engine* engine) { return engine->events; }
 
-// Of each FIFO its highest fill and the words put into it.
-void allo_regions_fills(const Engine* engine, std::int64_t* most, std::int64_t* words) {
+// Of each FIFO its highest fill, the words put into it, and the depth with which none would have waited.
+void allo_regions_fills(const Engine* engine, std::int64_t* most, std::int64_t* words,
+                        std::int64_t* wanted) {
   for (const auto& fifo : engine->fifos) {
     *most++ = fifo.most;
     *words++ = fifo.words;
+    *wanted++ = fifo.wanted;
   }
 }
 

@@ -9,7 +9,7 @@ namespace allo {
 void Engine::begin(int top) {
   for (auto& fifo : fifos) {
     fifo.clear();
-    fifo.words = fifo.most = 0;
+    fifo.words = fifo.most = fifo.wanted = 0;
     fifo.stamp = kNever;
     if (fifo.outside) fifo.count = fifo.producers.empty() ? fifo.given : 0;
   }

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Protocol
 
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
-from allo.backend.rtl.regions.predict import RegionPrediction, predict
+from allo.backend.rtl.regions.build import Inputs
+from allo.backend.rtl.regions.predict import RegionPrediction, model_of, predict
+from allo.backend.rtl.regions.sizing import size
 from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.boundary.arranging import arrange
+from allo.dialects.reports.sizing import Sizing
 
 from .boundary.inputs import model_inputs
 
@@ -49,12 +53,25 @@ class Foretelling:
             PredictionError: the cycles cannot be foretold; the message says why.
             DeadlockError: no process can go on.
         """
-        if not args and not named:
-            return predict(self.design)
-        given = [deepcopy(value) for value in args]
-        kept = {name: deepcopy(value) for name, value in named.items()}
-        what = "A prediction of an RTLModule"
-        call = self.signature.bind(arrange(self.signature, given, kept, what, ()))
-        arrays, scalars = self.inputs_of(call)
-        streams = {name: words for name, (words, _, _) in self.words_of(call).items()}
-        return predict(self.design, model_inputs(self.design, arrays, scalars, streams))
+        return predict(self.design, _inputs(self, args, named))
+
+    def size_fifos(
+        self: _Module, inputs: Sequence[Any], loss: float, same: Callable[[str, str], object]
+    ) -> Sizing:
+        """What :meth:`allo.schedule.Schedule.size_fifos` asks of the design."""
+        given = _inputs(self, inputs, {})
+        model = model_of(self.design, given, asked="size_fifos")
+        return size(model, loss, same)
+
+
+def _inputs(module: _Module, args: Sequence[Any], named: Mapping[str, Any]) -> Inputs | None:
+    """What a call is given, as the model takes it."""
+    if not args and not named:
+        return None
+    given = [deepcopy(value) for value in args]
+    kept = {name: deepcopy(value) for name, value in named.items()}
+    what = "A prediction of an RTLModule"
+    call = module.signature.bind(arrange(module.signature, given, kept, what, ()))
+    arrays, scalars = module.inputs_of(call)
+    streams = {name: words for name, (words, _, _) in module.words_of(call).items()}
+    return model_inputs(module.design, arrays, scalars, streams)

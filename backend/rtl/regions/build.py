@@ -109,9 +109,10 @@ class Build:
         parent: int,
         slot: int,
         path: tuple[str, ...],
+        called: str = "",
     ) -> Nested:
         module = self.modules[name]
-        graph = module.graph
+        graph, own = module.graph, called or module.function.name
         assert graph is not None
         turns = 0 if graph.turns is None else len(graph.turns)
         entity = self.engine.add_region(parent, slot, turns)
@@ -125,7 +126,7 @@ class Build:
                 fifos.append(outer[stream.parameter])
                 nested.queues.append(queues[stream.parameter])
                 continue
-            place = FifoPlace(path, module.function.name, stream.name, stream.width, stream.depth)
+            place = FifoPlace(path, own, stream.name, stream.width, stream.depth)
             fifos.append(self._fifo(place))
             self.engine.own(entity, fifos[-1])
             nested.fifos.append(fifos[-1])
@@ -141,7 +142,7 @@ class Build:
             node: Process | Nested
             if self.modules[member.module].graph is not None:
                 passed = [nested.queues[number] for number in member.streams]
-                node = self._region(member.module, inside, passed, entity, position, where)
+                node = self._region(member.module, inside, passed, entity, position, where, member.callee)
             else:
                 at = (entity, position)
                 node = self._process(
@@ -268,7 +269,7 @@ class Build:
         if self.needs[name].streams & set(range(len(fifos))) and fifos:
             raise Unforeseen(f"words that a process shares with {call.callee} decide", call.place)
         queues = [Queue() for _ in fifos]
-        nested = self._region(name, fifos, queues, process.entity, 0, where)
+        nested = self._region(name, fifos, queues, process.entity, 0, where, call.callee)
         nested.number = len(process.children)
         process.children.append(nested)
         self.engine.add_child(process.entity, nested.entity)

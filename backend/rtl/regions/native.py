@@ -165,11 +165,12 @@ class Engine:
         """Events of the last run."""
         return int(self._call.allo_regions_events(self._handle))
 
-    def fills(self) -> tuple[Longs, Longs]:
-        """Of each FIFO its highest fill, and the words that passed."""
-        most, words = np.zeros(self.fifos, np.int64), np.zeros(self.fifos, np.int64)
-        self._call.allo_regions_fills(self._handle, _pointer(most), _pointer(words))
-        return most, words
+    def fills(self) -> tuple[Longs, Longs, Longs]:
+        """Of each FIFO its highest fill, the words that passed, the depth with which none would have waited."""
+        most, words, wanted = (np.zeros(self.fifos, np.int64) for _ in range(3))
+        made = (_pointer(array) for array in (most, words, wanted))
+        self._call.allo_regions_fills(self._handle, *made)
+        return most, words, wanted
 
     def stalls(self) -> tuple[Longs, Ints]:
         """Of each channel the cycles waited for it; of each process the channel it waits for now."""

@@ -86,6 +86,11 @@ class RegionPrediction:
         """Cycles that processes wait for FIFOs, together."""
         return sum(process.stalled for process in self.processes)
 
+    @property
+    def model(self) -> RegionModel:
+        """What foretold it."""
+        return self._model
+
     def retime(self, depths: Mapping[str, int]) -> RegionPrediction:
         """The same run with other depths of FIFOs, by their names in :attr:`fifos`.
 
@@ -199,7 +204,7 @@ class RegionModel:
     def _reports(self, depths: Longs) -> list[RegionReport]:
         """What the engine knows of the run behind it."""
         build = self.build
-        most, words = build.engine.fills()
+        most, words, _ = build.engine.fills()
         stalled, _ = build.engine.stalls()
         starts, ends = build.engine.times()
         waits = np.zeros((len(build.fifos), 2), np.int64)
@@ -232,19 +237,27 @@ class RegionModel:
         return found
 
 
-def predict(
-    design: HasRegions | Compiled, inputs: Inputs | None = None, *, asked: str = "predict"
-) -> RegionPrediction:
+def predict(design: HasRegions | Compiled, inputs: Inputs | None = None) -> RegionPrediction:
     """The cycles of a design, and what its processes wait for.
 
     Args:
         design: a :class:`~allo.backend.rtl.design.HardwareDesign`, or what is compiled of one.
         inputs: what a run is given; None where no values decide.
-        asked: what a user calls to give them.
 
     Raises:
         PredictionError: the model cannot tell; the message says why.
         DeadlockError: no process can go on.
+    """
+    return model_of(design, inputs).prediction()
+
+
+def model_of(
+    design: HasRegions | Compiled, inputs: Inputs | None, *, asked: str = "predict"
+) -> RegionModel:
+    """A design's model; ``asked``: what a user calls to give it inputs.
+
+    Raises:
+        PredictionError: the model cannot tell; the message says why.
     """
     compiled = design if isinstance(design, Compiled) else design.compiled
     if compiled is None:
@@ -253,11 +266,13 @@ def predict(
         )
     function = compiled.modules[compiled.top].function
     try:
-        return RegionModel(compiled, inputs).prediction()
+        return RegionModel(compiled, inputs)
     except Unforeseen as why:
         help = "a simulation counts them."
         if not why.given:
-            help = f"give them, as to a call: `{asked}({', '.join(function.argument_names)})`."
+            names = ", ".join(function.argument_names)
+            given = f"{asked}({names})" if asked == "predict" else f"{asked}(inputs=[{names}])"
+            help = f"give them, as to a call: `{given}`."
         raise PredictionError(
             f"The cycles of {function.name} cannot be foretold, because {why.reason}.",
             why.place or function.place,
