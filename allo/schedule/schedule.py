@@ -29,8 +29,8 @@ from .handles import LoopBand, LoopWrapper, MockBuffer
 from .near import suggestion
 from .primitives.arrays.buffer_at import buffer_at
 from .primitives.arrays.cache import cache
-from .primitives.arrays.fifo_depths import fifo_depths
 from .primitives.arrays.feed import feed, is_operand
+from .primitives.arrays.fifo_depths import fifo_depths
 from .primitives.arrays.layout import layout
 from .primitives.arrays.partition import partition
 from .primitives.arrays.place import place
@@ -322,9 +322,7 @@ class Schedule(ScheduleState):
         self.kernel.surprises = []
         return rest if isinstance(configs, dict) else configs
 
-    def size_fifos(
-        self, loss: float = 0.0, inputs: Sequence[Any] = (), **options: Any
-    ) -> Sizing:
+    def size_fifos(self, loss: float = 0.0, inputs: Sequence[Any] = (), **options: Any) -> Sizing:
         """Give each FIFO the smallest depth with which the design is as fast as with FIFOs never full.
 
         ::
@@ -332,9 +330,9 @@ class Schedule(ScheduleState):
             found = s.size_fifos()   ──▶   s.fifo_depths(["pipe", …], [2, …])
             print(found)             # depths and bits before and after, cycles
 
-        The model that foretells regions runs the design with depths until none can be smaller. So the cycles are
-        those of the hardware, and this run ends. Where no values decide what passes, every run is
-        this one, and no run deadlocks. The depths are applied by one ``fifo_depths``, which is recorded.
+        The model that foretells regions runs the design with depths until none can be smaller. So the
+        cycles are those of the hardware, and this run ends. Where no values decide what passes, every run
+        is this one, and no run deadlocks. The depths are applied by one ``fifo_depths``, which is recorded.
 
         Args:
             loss: by how much it may take longer: 0.02 for 2 %.

@@ -30,7 +30,9 @@ def sized_fifos(s: Any, loss: float, inputs: Sequence[Any], options: Mapping[str
     module = s.build(target="verilog", **options)
     found: Sizing = module.size_fifos(inputs, float(loss), lambda *fifo: _holder(s, *fifo))
     changed = [
-        fifo for fifo in found.fifos if fifo.after != fifo.before and _exists(s, fifo.region, fifo.name)
+        fifo
+        for fifo in found.fifos
+        if fifo.after != fifo.before and _exists(s, fifo.region, fifo.name)
     ]
     if changed:
         names = [f"{fifo.region}:{fifo.name}" for fifo in changed]

@@ -64,7 +64,9 @@ class Sizing:
         buffer = StringIO()
         console = Console(file=buffer, width=120, color_system=None, markup=False, highlight=False)
         table = Table(box=box.SIMPLE)
-        for position, head in enumerate(("FIFO", "count", "width", "depth before", "depth", "bits")):
+        for position, head in enumerate(
+            ("FIFO", "count", "width", "depth before", "depth", "bits")
+        ):
             table.add_column(head, justify="right" if position else "left")
         for fifo in self.fifos:
             numbers = (fifo.count, fifo.width, fifo.before, fifo.after, fifo.bits)
@@ -76,7 +78,7 @@ class Sizing:
             f"{self.cycles:,} cycles; {self.unbounded:,} with FIFOs that are never full; before {before}."
         )
         console.print(
-            f"{self.bits:,} bits; before {self.bits_before:,}; {share:.1%} of FIFOs that hold all their words."
+            f"{self.bits:,} bits; before {self.bits_before:,}; {share:.1%} of FIFOs that hold all words."
         )
         lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
         return "\n".join(line for line in lines if line) + "\n"

@@ -142,7 +142,9 @@ class Build:
             node: Process | Nested
             if self.modules[member.module].graph is not None:
                 passed = [nested.queues[number] for number in member.streams]
-                node = self._region(member.module, inside, passed, entity, position, where, member.callee)
+                node = self._region(
+                    member.module, inside, passed, entity, position, where, member.callee
+                )
             else:
                 at = (entity, position)
                 node = self._process(

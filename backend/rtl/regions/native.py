@@ -166,7 +166,7 @@ class Engine:
         return int(self._call.allo_regions_events(self._handle))
 
     def fills(self) -> tuple[Longs, Longs, Longs]:
-        """Of each FIFO its highest fill, the words that passed, the depth with which none would have waited."""
+        """Of each FIFO its highest fill, the words that passed, and the depth with which none waits."""
         most, words, wanted = (np.zeros(self.fifos, np.int64) for _ in range(3))
         made = (_pointer(array) for array in (most, words, wanted))
         self._call.allo_regions_fills(self._handle, *made)

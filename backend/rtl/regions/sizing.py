@@ -21,7 +21,7 @@ from .predict import RegionModel
 Groups = list[list[int]]
 """FIFOs that have one depth."""
 MOST_PASSES = 4
-"""Passes over all FIFOs at most: a smaller one may let another one be smaller, where issues wait for phases."""
+"""Passes over all FIFOs at most: a smaller one may let another one be so, where issues wait for phases."""
 
 
 def size(model: RegionModel, loss: float, same: Callable[[str, str], object]) -> Sizing:
@@ -38,9 +38,7 @@ def size(model: RegionModel, loss: float, same: Callable[[str, str], object]) ->
 
 
 class _Search:
-    def __init__(
-        self, model: RegionModel, loss: float, same: Callable[[str, str], object]
-    ) -> None:
+    def __init__(self, model: RegionModel, loss: float, same: Callable[[str, str], object]) -> None:
         self._model = model
         self._loss = loss
         self._places = model.build.fifos

@@ -33,8 +33,8 @@ def fifo_depths(s: ScheduleState, fifos: Sequence[Buffer], depths: Sequence[int]
         pipe: Stream[int32, 16]   ──▶   allo.stream {depth = 2, name = "pipe"}
 
     A name is that of a stream of the top region, ``"region:stream"`` of another one, or an array that
-    :meth:`to` has made a FIFO. The name of an array of FIFOs means all of it, ``"cells_0_1"`` one of them. The
-    elements that pass stay the same; a design whose FIFOs are too small for its order deadlocks.
+    :meth:`to` has made a FIFO. The name of an array of FIFOs means all of it, ``"cells_0_1"`` one of
+    them. The elements that pass stay the same; a design whose FIFOs are too small for its order deadlocks.
 
     Args:
         fifos: their names.
@@ -52,7 +52,8 @@ def fifo_depths(s: ScheduleState, fifos: Sequence[Buffer], depths: Sequence[int]
     for name, depth in zip(fifos, depths, strict=True):
         if not isinstance(name, str):
             raise ScheduleError(
-                f"fifo_depths: {name!r} is no name of a FIFO.", help='name it "pipe" or "region:pipe".'
+                f"fifo_depths: {name!r} is no name of a FIFO.",
+                help='name it "pipe" or "region:pipe".',
             )
         func, fifo = split_name(name, s.top_func_name)
         number = check_integer(depth, 1, f"fifo_depths {fifo}: the depth", "it holds 1 at least.")
