@@ -141,6 +141,14 @@ def float_sum(A: float32[N]) -> float32:
     return total
 
 
+def exact_sum(A: float32[N]) -> float32:
+    """The same sum without rounding on the way: ``s.accumulate``."""
+    total: float32 = 0
+    for i in range(N):
+        total += A[i]
+    return total
+
+
 def histogram(bins: uint8[N], W: float32[N], H: float32[BINS]):
     """Weights by bin."""
     for i in range(N):
@@ -193,6 +201,7 @@ class Recurrence:
 
     Attributes:
         loop: the one that is pipelined; ``unrolled`` is inside it, ``apart`` an array in registers.
+        exact: whether its sum is added up exactly.
         ii: by clock in MHz, the interval that is wanted.
         arguments: random ones.
     """
@@ -203,6 +212,7 @@ class Recurrence:
     arguments: Callable[[np.random.Generator], list[np.ndarray]]
     unrolled: str = ""
     apart: str = ""
+    exact: bool = False
 
     def schedule(self) -> Any:
         """The kernel with its loop pipelined."""
@@ -211,6 +221,8 @@ class Recurrence:
             s.partition(getattr(s, self.apart))
         if self.unrolled:
             s.unroll(self.unrolled)
+        if self.exact:
+            s.accumulate(self.loop, exact=True)
         s.pipeline(self.loop)
         return s
 
@@ -242,6 +254,7 @@ RECURRENCES = (
         "kept",
     ),
     Recurrence(float_sum, "i", _wanted(3), lambda r: [_floats(r)]),
+    Recurrence(exact_sum, "i", _wanted(1), lambda r: [_floats(r)], exact=True),
     Recurrence(
         histogram, "i", _wanted(4), lambda r: [_bytes(r), _floats(r), np.zeros(BINS, np.float32)]
     ),

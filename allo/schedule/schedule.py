@@ -42,6 +42,7 @@ from .primitives.functions.compose import compose
 from .primitives.functions.dataflow import dataflow
 from .primitives.functions.equivalent import get_equivalent_variables
 from .primitives.functions.inline import inline
+from .primitives.loops.accumulate import accumulate
 from .primitives.loops.compute_at import compute_at
 from .primitives.loops.dependence import dependence
 from .primitives.loops.fuse import fuse
@@ -207,6 +208,7 @@ class Schedule(ScheduleState):
     reorder = reorder
     fuse = fuse
     interleave = interleave
+    accumulate = accumulate
     skew = skew
     unroll = unroll
     pipeline = pipeline

@@ -104,6 +104,10 @@ class Figures:
         """Every figure by its whole key."""
         return self._numbers
 
+    def has(self, key: str) -> bool:
+        """Whether a figure is recorded."""
+        return key in self._numbers
+
     def find(self, key: str) -> Number:
         """A recorded figure.
 

@@ -32,7 +32,7 @@ def draw_step(s: Schedule, program: Program, rng: random.Random) -> Step | None:
             continue
         if made.primitive in ("reorder", "compute_at") and "float reduction" in program.features:
             continue
-        if made.primitive in ("interleave", "rebalance") and _adds_floats(s):
+        if made.primitive in ("interleave", "rebalance", "accumulate") and _adds_floats(s):
             continue
         return made
     return None
@@ -245,6 +245,11 @@ def _interleave(sites: _Sites, rng: random.Random) -> Step | None:
     return loop and Step("interleave", (loop, rng.choice((2, 2, 3, 4))))
 
 
+def _accumulate(sites: _Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    return loop and Step("accumulate", (loop,), (("exact", rng.random() < 0.9),))
+
+
 def _rebalance(sites: _Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return loop and Step("rebalance", (loop,))
@@ -399,6 +404,7 @@ _PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = 
     (5, _unroll),
     (8, _pipeline),
     (3, _interleave),
+    (1, _accumulate),
     (3, _rebalance),
     (3, _bind),
     (2, _parallel),
