@@ -58,11 +58,13 @@ _LAZY = {
     "LLVMModule": "allo.backend.cpu:LLVMModule",
     "HLSModule": "allo.backend.hls:HLSModule",
     "autoschedule": "allo.explore:autoschedule",
+    "sweep": "allo.explore:sweep",
     "verify": "allo.equivalence:verify",
     "quantize": "allo.torch.quantize:quantize",
     "invoke_mlir_parser": "allo.ir.utils:invoke_mlir_parser",
 }
 _SUBMODULES = (
+    "autoscheduler",
     "backend",
     "boards",
     "errors",
@@ -142,6 +144,7 @@ __all__ = [
     "sqrt",
     "sub",
     "sumpool",
+    "sweep",
     "tan",
     "tanh",
     "transpose",

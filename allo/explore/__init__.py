@@ -2,6 +2,7 @@
 
 from .api import FoundSchedule, autoschedule
 from .budget import Progress
+from .sweep import Found, Point, sweep
 from .trace import Trace, Tried
 
-__all__ = ["FoundSchedule", "Progress", "Trace", "Tried", "autoschedule"]
+__all__ = ["Found", "FoundSchedule", "Point", "Progress", "Trace", "Tried", "autoschedule", "sweep"]

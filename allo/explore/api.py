@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,12 +15,13 @@ from allo.customize import customize
 from allo.dialects.diagnostics import AutoscheduleError
 from allo.schedule import Schedule
 
+from . import kept
 from .budget import Asked, Built, Progress
 from .check import Checker
 from .model.read import read_kernel
 from .model.rows import Limits
 from .script import script_of
-from .search import Search
+from .search import INTERRUPTED, NO_TIME, Search
 from .trace import Trace
 
 Objective = Literal["cycles", "area", "throughput"]
@@ -45,12 +46,11 @@ class FoundSchedule(Schedule):
 
     def script(self) -> str:
         """A Python module with a function ``schedule()`` that makes this schedule again."""
-        limits = ", ".join(f"{most:,} {what.upper()}" for what, most in self.trace.limits.items())
         cycles = "unknown" if self.trace.cycles is None else f"{self.trace.cycles:,}"
-        return script_of(
-            self,
-            f"{self.top_func_name} for {self.trace.device} at {self.trace.clock_mhz:g} MHz: {cycles} cycles.",
-        ).replace('cycles."""', f'cycles.\n\nFound by allo.autoschedule within {limits}.\n"""', 1)
+        limit = self.trace.limits.get("dsp")
+        within = "" if limit is None else f" within {limit:,} DSP"
+        where = f"{self.trace.device} at {self.trace.clock_mhz:g} MHz"
+        return script_of(self, f"{self.top_func_name} for {where}{within}: {cycles} cycles.")
 
 
 def autoschedule(
@@ -68,6 +68,9 @@ def autoschedule(
     instantiate: Sequence[Any] | None = None,
     inputs: Callable[[np.random.Generator], Sequence[Any]] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    most_factor: int | None = None,
+    dsp_factors: Mapping[str, int] | None = None,
+    cache: bool = True,
     **options: Any,
 ) -> FoundSchedule:
     """Find a schedule for a kernel on a budget.
@@ -89,6 +92,10 @@ def autoschedule(
         max_cycles: for ``objective="area"``.
         instantiate: arguments of a template.
         inputs: makes the arguments of a run, where random ones will not do.
+        most_factor: iterations of one loop side by side, at most.
+        dsp_factors: multiplier blocks of operations by their names, for the model alone.
+        cache: whether a search that was made before may be taken from the cache: its primitives are applied,
+            the report is made and the result checked again.
         progress: called with where the search stands.
         options: further options of ``Schedule.estimate``, such as ``subnormals``.
 
@@ -117,14 +124,30 @@ def autoschedule(
             help="build it as it is: s.build(target='verilog').",
         )
     asked = Asked(
-        name, clock_mhz, limits, objective, seconds, reassociate, max_cycles, options, progress
+        name,
+        clock_mhz,
+        limits,
+        objective,
+        seconds,
+        reassociate,
+        max_cycles,
+        options,
+        progress,
+        most_factor,
+        dsp_factors,
     )
     known = {w: m for w in ("dsp", "lut", "bram") if (m := getattr(limits, w)) is not None}
     trace = Trace(given.top_func_name, device, clock_mhz, objective, known)
     search = Search(given, found, asked, Checker(given, inputs, options), trace)
-    best = search.run()
+    key = kept.key_of(given, asked)
+    known_before = kept.read(key) if cache else None
+    best = None if known_before is None else search.again(*known_before)
+    if best is None:
+        best = search.run()
+        if cache and trace.ended not in (INTERRUPTED, NO_TIME):
+            kept.write(key, best.steps, trace)
     _warn_if_short(search, best)
-    return FoundSchedule.of(best.schedule, trace)
+    return FoundSchedule.of(best.schedule, search.trace)
 
 
 def _family(device: str) -> str:
@@ -159,7 +182,7 @@ def _check(objective: str, seconds: float, **numbers: float | None) -> None:
 
 def _warn_if_short(search: Search, best: Built) -> None:
     """Tell that the time was too short for a single choice of the model."""
-    if best.choice is None and search.trace.ended == "time is used up" and search.trace.looked_at:
+    if best.choice is None and search.trace.ended == NO_TIME and search.trace.looked_at:
         gap = search.trace.gap
         above = "" if gap is None else f", {gap:.0%} above the bound"
         warnings.warn(

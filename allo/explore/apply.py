@@ -66,8 +66,8 @@ def steps_of(kernel: Kernel, choice: Choice, *, reassociate: bool) -> list[Step]
     ]
     steps: list[Step] = []
     for phase in ("turned", "split", "reordered", "partial", "unrolled", "pipelined", "balanced"):
-        for nest in made:
-            steps += getattr(nest, phase)()
+        found = [step for nest in made for step in getattr(nest, phase)()]
+        steps += sorted(found, key=lambda step: [name for name, _ in step.options])
     steps += _pipelines(kernel, choice)
     steps += _partitions(kernel, choice)
     if choice.dataflow:

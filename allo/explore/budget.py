@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,8 @@ class Asked:
     max_cycles: int | None
     options: dict[str, Any]
     progress: Callable[[Progress], None] | None = None
+    most_factor: int | None = None
+    dsp_factors: Mapping[str, int] | None = None
 
 
 @dataclass(slots=True)

@@ -9,6 +9,10 @@ from .model.kernel import Dimension, Kernel, Unit
 from .model.rows import Limits, Row, Space
 from .model.units import Units
 
+AREA, TABLES = 0.03, 1_000_000
+"""What all lookup tables of a device count beside the cycles; how many these are where no limit is known."""
+OF_BANK = 40
+"""Lookup tables of a bank, before any is measured."""
 MORE = 4
 """Banks of an array, at most so many times those that one nest needs."""
 FIRST, SCANNED = 80, 4000
@@ -36,6 +40,20 @@ def least_cycles(kernel: Kernel, space: Space) -> dict[int, int]:
     }
 
 
+def work_bound(kernel: Kernel, units: Units, limits: Limits) -> int:
+    """Cycles in which the multiplier blocks of the limit do the work of all nests, however it is arranged."""
+    if not limits.dsp:
+        return 0
+    blocks = 0.0
+    for nest in kernel.leaves():
+        points = float(nest.entries)
+        for loop in nest.chain:
+            points *= (loop.extent or 1) / (1 if loop.constant else 2)
+        for unit, count in nest.work.items():
+            blocks += points * count * units.cost(unit).dsp
+    return int(blocks / limits.dsp)
+
+
 def first_choice(
     kernel: Kernel, space: Space, units: Units, limits: Limits
 ) -> dict[int, Row] | None:
@@ -43,22 +61,41 @@ def first_choice(
     nests = choosing(kernel, space)
     least = least_cycles(kernel, space)
     ranked = sorted(nests, key=lambda n: -least[n])
-    rows = {n: sorted(space.rows[n], key=lambda r: (r.cycles, r.beside)) for n in nests}
-    best: dict[int, Row] | None = None
-    fewest = float("inf")
     if not ranked:
         return None
-    others = sum(least[n] for n in ranked[1:])
+    whole = sum(least[n] for n in ranked)
+    rows = {}
+    for n in nests:
+        entries = kernel.nests[n].entries
+        cost = [
+            (
+                row.cycles * entries + AREA * whole * _tables(row, units) / (limits.lut or TABLES),
+                place,
+            )
+            for place, row in enumerate(space.rows[n])
+        ]
+        rows[n] = [space.rows[n][place] for _, place in sorted(cost)]
+    best: dict[int, Row] | None = None
+    fewest = float("inf")
     for first in rows[ranked[0]][:FIRST]:
-        if first.cycles * kernel.nests[ranked[0]].entries + others >= fewest:
-            break
         found = _completed(first, ranked, rows, units, limits)
         if found is None:
             continue
         cycles = sum(row.cycles * kernel.nests[n].entries for n, row in found.items())
-        if cycles < fewest:
-            best, fewest = found, cycles
+        tables = max(_tables(row, units) for row in found.values())
+        cost_of_all = cycles + AREA * whole * tables / (limits.lut or TABLES)
+        if cost_of_all < fewest:
+            best, fewest = found, cost_of_all
     return best
+
+
+def _tables(row: Row, units: Units) -> int:
+    """Lookup tables of a row: of its units, and beside them."""
+    banks: dict[str, int] = {}
+    for (array, _), factor in row.needs.items():
+        banks[array] = banks.get(array, 1) * factor
+    own = sum(units.cost(unit).lut * count for unit, count in row.units.items())
+    return own + row.beside + OF_BANK * sum(banks.values())
 
 
 def _completed(

@@ -38,6 +38,7 @@ class _Writer:
         self._types: set[str] = set()
         calls = schedule.primitive_sequences
         self._ambiguous = _ambiguous(schedule, calls)
+        self._own = all(func == schedule.top_func_name for func, _ in self._ambiguous)
 
     def imports(self) -> Iterator[str]:
         """Imports of what the body names; to be called after it."""
@@ -63,8 +64,8 @@ class _Writer:
         yield f"s = allo.customize({self._kernel}{instantiate})"
         if self._ambiguous:
             yield ""
-            yield "def loop(func, nest, name):"
-            yield "    return s.get_loops(func)[nest][name]"
+            yield "def loop(nest, name):" if self._own else "def loop(func, nest, name):"
+            yield f"    return s.get_loops({'' if self._own else 'func'})[nest][name]"
             yield ""
         calls = self._schedule.primitive_sequences
         for _, group in itertools.groupby(calls, key=lambda call: (call[0], tuple(call[2]))):
@@ -74,25 +75,43 @@ class _Writer:
     def _group(self, calls: Sequence[Call]) -> Iterator[str]:
         """Calls of one primitive: each in a line of its own, or as a loop over a table."""
         name, arguments, options = calls[0]
-        if len(calls) < 3:
+        if len(calls) < 3 and not (calls[0][0] == "reorder" and len(calls) == 2):
             for call in calls:
                 yield from self._one(call)
             return
         rows = [self._row(args, kwargs) for _, args, kwargs in calls]
-        if name == "reorder":
-            yield from self._table("names", [f"({', '.join(row)})" for row in rows])
-            yield "    s.reorder(*names)"
+        if name == "reorder" and all(_of_one_nest(args) for _, args, _ in calls):
+            yield from self._reorders(calls)
             return
         if any(len(row) != len(rows[0]) for row in rows):
             for call in calls:
                 yield from self._one(call)
             return
         names = _names(name, len(arguments), list(options))
-        entries = [f"({', '.join(row)})" if len(row) > 1 else row[0] for row in rows]
-        yield from self._table(", ".join(names), entries)
-        passed = [*names[: len(arguments)]]
-        passed += [f"{k}={n}" for k, n in zip(options, names[len(arguments) :], strict=True)]
+        same = [len({row[n] for row in rows}) == 1 for n in range(len(names))]
+        same = [False] * len(names) if all(same) else same
+        moving = [n for n in range(len(names)) if not same[n]]
+        entries = [", ".join(row[n] for n in moving) for row in rows]
+        entries = [f"({entry})" if len(moving) > 1 else entry for entry in entries]
+        yield from self._table(", ".join(names[n] for n in moving), entries)
+        values = [rows[0][n] if same[n] else names[n] for n in range(len(names))]
+        passed = values[: len(arguments)]
+        passed += [f"{k}={v}" for k, v in zip(options, values[len(arguments) :], strict=True)]
         yield f"    s.{name}({', '.join(passed)})"
+
+    def _reorders(self, calls: Sequence[Call]) -> Iterator[str]:
+        """Orders of loops, a nest in a line."""
+        plain = not self._ambiguous
+        entries = []
+        for _, loops, _ in calls:
+            nest = f'"{loops[0].func}"' if plain else f'"{loops[0].band}"'
+            if self._ambiguous and not self._own:
+                nest = f'"{loops[0].func}", {nest}'
+            entries.append(f'({nest}, "{" ".join(loop.loop_name for loop in loops)}")')
+        keys = "func" if plain else "nest" if self._own else "func, nest"
+        yield from self._table(f"{keys}, names", entries)
+        one = 'f"{func}:{name}"' if plain else f"loop({keys}, name)"
+        yield f"    s.reorder(*({one} for name in names.split()))"
 
     def _one(self, call: Call) -> Iterator[str]:
         name, arguments, options = call
@@ -121,7 +140,8 @@ class _Writer:
     def _value(self, value: Any) -> str:
         if isinstance(value, LoopWrapper):
             if (value.func, value.loop_name.split(".")[0]) in self._ambiguous:
-                return f'loop("{value.func}", "{value.band}", "{value.loop_name}")'
+                func = "" if self._own else f'"{value.func}", '
+                return f'loop({func}"{value.band}", "{value.loop_name}")'
             return f'"{value.func}:{value.loop_name}"'
         if isinstance(value, MockBuffer):
             top = value.func == self._schedule.top_func_name
@@ -141,6 +161,13 @@ class _Writer:
                 self._types.add(name)
                 return name
         return repr(value)
+
+
+def _of_one_nest(arguments: Sequence[Any]) -> bool:
+    """Whether the arguments are loops of one nest."""
+    if not all(isinstance(a, LoopWrapper) for a in arguments):
+        return False
+    return len({(a.func, a.band) for a in arguments}) == 1
 
 
 def _names(primitive: str, arguments: int, options: list[str]) -> list[str]:

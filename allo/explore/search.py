@@ -13,13 +13,15 @@ from allo.schedule import Schedule
 from .apply import Step, StepFailed, apply, plain_steps, steps_of
 from .budget import Asked, Built, Progress, check_units, excess, too_large, what_limits
 from .check import Checker
-from .greedy import first_choice
-from .model.kernel import Kernel
+from .greedy import first_choice, work_bound
+from .model.kernel import Kernel, Unit
 from .model.rows import Space, space_of
 from .model.units import Units
-from .solve import Choice, Corrections, Problem
+from .solve import Choice, Corrections, Problem, Unsolved, least_banks
 from .trace import Trace, Tried
 
+NO_TIME, INTERRUPTED = "time is used up", "interrupted"
+"""How a search ended that would go on."""
 STALE = 3
 """Designs in a row that are no better, after which the search only asks how far the bound is."""
 ENOUGH = 0.002
@@ -53,21 +55,40 @@ class Search:
             AutoscheduleError: no schedule fits the limits.
         """
         check_units(self.kernel, self._units(), self.asked.limits)
-        plain = self._plain()
+        self._plain()
         try:
             self._refine()
-            self.trace.ended = self.trace.ended or "time is used up"
+            self.trace.ended = self.trace.ended or NO_TIME
         except KeyboardInterrupt:
-            self.trace.ended = "interrupted"
+            self.trace.ended = INTERRUPTED
             if not self.good:
                 raise
-        best = self._verified(plain)
+        best = self._verified()
         self._account(best)
         return best
 
+    def again(self, steps: list[Step], trace: Trace) -> Built | None:
+        """What a search made before, applied and checked again; None where it is not the same now."""
+        before = trace.tried
+        try:
+            built = self._build(steps, None)
+        except StepFailed:
+            built = None
+        self.trace.tried.clear()
+        if built is None or built.report.cycles != trace.cycles:
+            return None
+        if excess(self.asked.limits, built.report):
+            return None
+        self.good.append(built)
+        wanted = self._verified()
+        checked, self.trace = self.trace.checked, trace
+        trace.tried, trace.checked, self.good = before, checked, []
+        trace.ended = f"{trace.ended}; from the cache"
+        return wanted
+
     # --- what there is before anything is chosen -----------------------------------------------
 
-    def _plain(self) -> Built:
+    def _plain(self) -> None:
         """The kernel with its innermost loops pipelined, or as it is given where that does not fit."""
         steps = plain_steps(self.kernel)
         found = None
@@ -80,6 +101,8 @@ class Search:
             except StepFailed:
                 continue
         for tried in (kept, []):
+            if self.good:
+                break
             made = self._build(tried, None)
             if made is None:
                 continue
@@ -95,7 +118,6 @@ class Search:
             )
         if not self.good:
             raise too_large(self.given, excess(self.asked.limits, found.report))
-        return self.good[0]
 
     # --- the loop -------------------------------------------------------------------------------
 
@@ -106,8 +128,12 @@ class Search:
             self.trace.ended = "nothing is left to choose but pipelines"
             return
         self.trace.looked_at = problem.space.looked_at
-        while self._left() > 0 and stale < STALE:
-            choice = self._next(problem)
+        while (self._left() > 0 or self._first()) and stale < STALE:
+            try:
+                choice = self._next(problem)
+            except Unsolved:
+                self.trace.ended = "the solver came to no answer in its time"
+                break
             if choice is None:
                 self.trace.proved = True
                 break
@@ -125,7 +151,13 @@ class Search:
             self.trace.ended = "nothing better is left by the model"
 
     def _problem(self, units: Units) -> Problem:
-        space = space_of(self.kernel, units, self.asked.limits, reassociate=self.asked.reassociate)
+        space = space_of(
+            self.kernel,
+            units,
+            self.asked.limits,
+            reassociate=self.asked.reassociate,
+            most_factor=self.asked.most_factor,
+        )
         objective = "area" if self.asked.objective == "area" else "cycles"
         most = self.asked.max_cycles or (self.trace.plain if objective == "area" else None)
         return Problem(self.kernel, space, units, self.asked.limits, objective, most)
@@ -137,54 +169,69 @@ class Search:
         return [False, True] if tasks > 1 and len(self.kernel.waits) < pairs else [False]
 
     def _next(self, problem: Problem) -> Choice | None:
-        """The best choice of the model that was not made yet."""
+        """The best choice of the model that was not made yet: the first one without the solver.
+
+        Raises:
+            Unsolved: the solver came to no answer.
+        """
+        if problem.objective == "cycles" and not any(b.choice is not None for b in self.good):
+            first = self._greedy(problem)
+            if first is not None and first.key not in {c.key for c in self.corrections.done}:
+                return first
         found: list[Choice] = []
-        below = self._below(problem)
         for dataflow in self._variants():
-            limit = min((c.cycles for c in found), default=None)
-            limit = below if limit is None or below is None else min(limit, below)
-            for _ in range(6):
-                choice = problem.solve(
-                    self.corrections,
-                    dataflow=dataflow,
-                    seconds=min(SOLVE, max(1.0, self._left())),
-                    below=limit,
-                )
-                if choice is not None or limit is None or self._chosen_before() or found:
-                    break
-                limit *= 2
+            below = self._below(problem)
+            limits = [c.cycles for c in found] + ([] if below is None else [below])
+            choice = problem.solve(
+                self.corrections,
+                dataflow=dataflow,
+                seconds=max(2.0, self._left()),
+                below=min(limits, default=None),
+            )
             if choice is not None:
                 found.append(choice)
-                self.trace.bound = max(self.trace.bound, 0)
         if problem.objective == "area":
             return min(found, key=lambda c: c.lut, default=None)
         return min(found, key=lambda c: c.cycles, default=None)
 
-    def _chosen_before(self) -> bool:
-        """Whether a choice of the model is among the designs that fit."""
-        return any(built.choice is not None for built in self.good)
+    def _first(self) -> bool:
+        """Whether the time goes on and no choice of the model was built."""
+        none = not any(design.modelled is not None for design in self.trace.tried)
+        return none and time.monotonic() - self.began < self.asked.seconds
 
     def _below(self, problem: Problem) -> int | None:
         """Cycles by the model from which on a choice is not worth a try."""
-        if problem.objective == "area":
+        chosen = [(b, b.choice) for b in self.good if b.choice is not None]
+        if problem.objective == "area" or not chosen:
             return None
-        chosen = [b for b in self.good if b.choice is not None]
-        if chosen:
-            best = self._best()
-            ratios = [b.cycles / max(1, b.choice.cycles) for b in chosen if b.choice is not None]
-            return max(1, int(best.cycles / max(0.5, min(ratios))))
+        least = min(built.cycles / max(1, choice.cycles) for built, choice in chosen)
+        return max(1, int(self._best().cycles / max(0.5, least)))
+
+    def _greedy(self, problem: Problem) -> Choice | None:
+        """A choice that is found without the solver, within the limits as corrected."""
         limits = self.asked.limits
         scaled = replace(
             limits,
             lut=None if limits.lut is None else int(limits.lut / max(1.0, self.corrections.lut)),
             dsp=None if limits.dsp is None else int(limits.dsp / max(1.0, self.corrections.dsp)),
         )
-        first = first_choice(self.kernel, problem.space, problem.units, scaled)
-        if first is None:
+        rows = first_choice(self.kernel, problem.space, problem.units, scaled)
+        if rows is None:
             return None
-        nests = self.kernel.nests
-        cycles = sum(row.cycles * nests[n].entries for n, row in first.items())
-        return int(cycles * 1.01) + 1
+        nests, most = self.kernel.nests, dict[Unit, int]()
+        for row in rows.values():
+            most |= {u: max(n, most.get(u, 0)) for u, n in row.units.items()}
+        costs = [(problem.units.cost(unit), count) for unit, count in most.items()]
+        lut = sum(cost.lut * count for cost, count in costs)
+        return Choice(
+            rows,
+            least_banks(rows),
+            False,
+            sum(row.cycles * nests[n].entries for n, row in rows.items()),
+            0,
+            lut + max(row.beside for row in rows.values()),
+            sum(cost.dsp * count for cost, count in costs),
+        )
 
     def _try(self, problem: Problem, choice: Choice) -> Built | Problem | None:
         """Build the report of a choice; a smaller problem where a primitive refused something."""
@@ -265,10 +312,18 @@ class Search:
         bounds = []
         free = Corrections(self.corrections.lut, self.corrections.dsp, self.corrections.bram)
         for dataflow in self._variants():
-            found = problem.solve(
-                free, dataflow=dataflow, seconds=SOLVE, below=self._below(problem), small=False
-            )
-            bounds.append(best.cycles if found is None else found.bound)
+            try:
+                found = problem.solve(
+                    free,
+                    dataflow=dataflow,
+                    seconds=SOLVE,
+                    below=self._below(problem) or best.cycles,
+                    small=False,
+                )
+            except Unsolved:
+                bounds.append(work_bound(self.kernel, problem.units, self.asked.limits))
+                continue
+            bounds.append(best.cycles if found is None else min(best.cycles, found.bound))
         self.trace.bound = min(bounds)
 
     # --- building -------------------------------------------------------------------------------
@@ -319,7 +374,7 @@ class Search:
 
     # --- the end --------------------------------------------------------------------------------
 
-    def _verified(self, plain: Built) -> Built:
+    def _verified(self) -> Built:
         """The best design that computes what the kernel does."""
         for built in sorted(self.good, key=self._score):
             changed = any(
@@ -354,7 +409,7 @@ class Search:
 
     def _units(self) -> Units:
         subnormals = str(self.asked.options.get("subnormals", "keep"))
-        return Units(self.asked.device, self.asked.clock_mhz, subnormals)
+        return Units(self.asked.device, self.asked.clock_mhz, subnormals, self.asked.dsp_factors)
 
     def _left(self) -> float:
         """Seconds in which another report can still be made."""

@@ -13,19 +13,23 @@ from math import lcm, prod
 
 from allo.backend.rtl.plan.exact.cp_sat import cp_sat
 
-from .greedy import reduced
+from .greedy import OF_BANK, reduced
 from .model.kernel import Dimension, Kernel, Unit
 from .model.rows import Limits, Row, Space
 from .model.units import Units
 
+WORK = 10.0
+"""What one solution may take in the solver's own measure of work, which is about seconds of a processor."""
 SCALE = 1000
 """What a cycle counts in the sum that is made least; the lookup tables of the device count ``OF_TABLES``
 of all cycles, so that of designs that take about as long the smaller one is found."""
 OF_TABLES = 0.03
-OF_BANK = 40
-"""Lookup tables of a bank, before any is measured."""
 OF_BLOCK = 200
 """Lookup tables that a multiplier block counts for where the area is made least."""
+
+
+class Unsolved(Exception):
+    """The solver came to no answer in its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,9 @@ class Problem:
             seconds: the time that the solver may take.
             below: only choices of fewer cycles by the model are asked for.
             small: prefer a smaller design to one that takes hardly fewer cycles.
+
+        Raises:
+            Unsolved: the time did not suffice to find a choice, or that there is none.
         """
         space = self.space
         if below is not None:
@@ -278,13 +285,16 @@ class _Program:
             self._model.minimize(SCALE * self._cycles + weight * self._taken["lut"])
         solver = cp_sat.CpSolver()
         solver.parameters.max_time_in_seconds = max(0.1, seconds)
+        solver.parameters.max_deterministic_time = WORK
         solver.parameters.num_workers = 2
         solver.parameters.random_seed = 1
         solver.parameters.catch_sigint_signal = False
         solver.parameters.relative_gap_limit = 0.0005
         status = solver.solve(self._model)
-        if status not in (cp_sat.OPTIMAL, cp_sat.FEASIBLE):
+        if status == cp_sat.INFEASIBLE:
             return None
+        if status not in (cp_sat.OPTIMAL, cp_sat.FEASIBLE):
+            raise Unsolved
         rows = {
             number: self._problem.space.rows[number][n]
             for number, variables in self._chosen.items()
@@ -293,7 +303,7 @@ class _Program:
         }
         return Choice(
             rows,
-            self._least_banks(rows),
+            least_banks(rows),
             self._dataflow,
             int(solver.value(self._cycles)),
             self._bound(solver, below if small else None),
@@ -315,10 +325,11 @@ class _Program:
         tables = self._weight(below) * (self._problem.limits.lut or 0)
         return max(0, int((solver.best_objective_bound - tables) / SCALE))
 
-    def _least_banks(self, rows: Mapping[int, Row]) -> dict[Dimension, int]:
-        """The least common multiple of what the chosen rows need."""
-        found: dict[Dimension, int] = {}
-        for row in rows.values():
-            for dimension, banks in row.needs.items():
-                found[dimension] = lcm(found.get(dimension, 1), banks)
-        return found
+
+def least_banks(rows: Mapping[int, Row]) -> dict[Dimension, int]:
+    """The least common multiple of what the chosen rows need."""
+    found: dict[Dimension, int] = {}
+    for row in rows.values():
+        for dimension, banks in row.needs.items():
+            found[dimension] = lcm(found.get(dimension, 1), banks)
+    return found

@@ -84,10 +84,18 @@ class Space:
     looked_at: int = 0
 
 
-def space_of(kernel: Kernel, units: Units, limits: Limits, *, reassociate: bool) -> Space:
+def space_of(
+    kernel: Kernel,
+    units: Units,
+    limits: Limits,
+    *,
+    reassociate: bool,
+    most_factor: int | None = None,
+) -> Space:
     """The rows of every nest of which something can be chosen.
 
     Args:
+        most_factor: iterations of one loop side by side, at most.
         reassociate: whether float sums may become trees and partial sums.
     """
     space = Space({}, sorted({u for nest in kernel.nests for u in nest.work}))
@@ -95,7 +103,7 @@ def space_of(kernel: Kernel, units: Units, limits: Limits, *, reassociate: bool)
     for nest in kernel.nests:
         if nest.obstacle:
             continue
-        made = _Rows(nest, kernel, units, limits, shared, reassociate)
+        made = _Rows(nest, kernel, units, limits, shared, reassociate, most_factor)
         rows = list(made.rows())
         space.looked_at += made.looked_at
         if rows:
@@ -135,7 +143,9 @@ class _Rows:
         limits: Limits,
         shared: set[str],
         reassociate: bool,
+        most_factor: int | None = None,
     ) -> None:
+        self._largest = most_factor
         self._nest = nest
         self._kernel = kernel
         self._units = units
@@ -219,7 +229,8 @@ class _Rows:
             found = [d for d in found if d <= CHAINED]
         if not loop.constant or len(self._nest.chain) == 1:
             found = [f for f in found if f < extent]
-        return [f for f in found if f <= self._most] or [1]
+        most = self._most if self._largest is None else min(self._most, self._largest)
+        return [f for f in found if f <= most] or [1]
 
     def _inner_trees(self) -> int:
         """Cycles that sums over the loops of the body take."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from allo.backend.rtl.operators.library import OperatorLibrary
@@ -29,11 +30,12 @@ FREE = Cost(1, 1, 0, 0)
 
 @dataclass(slots=True)
 class Units:
-    """The units of one device at one clock."""
+    """The units of one device at one clock; ``dsp_factors`` are multiplier blocks that a user states."""
 
     device: str
     clock_mhz: float
     subnormals: str
+    dsp_factors: Mapping[str, int] | None = None
     _found: dict[Unit, Cost] = field(default_factory=dict)
     _library: OperatorLibrary | None = None
 
@@ -57,7 +59,8 @@ class Units:
         except AlloError:
             return FREE
         taken = found.resources
-        return Cost(found.latency, found.initiation_interval, taken.lut, taken.dsp)
+        dsp = (self.dsp_factors or {}).get(name.partition(".")[2], taken.dsp)
+        return Cost(found.latency, found.initiation_interval, taken.lut, dsp)
 
 
 def shown(unit: Unit) -> str:
