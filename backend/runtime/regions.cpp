@@ -14,6 +14,13 @@ void Engine::wake(int number, Time t) {
   at(t, kProcess, number);
 }
 
+// A process goes on by itself in a later cycle, in which it may want words taken ahead.
+void Engine::wait_for(int number, Time t) {
+  wake(number, t);
+  for (int channel : processes[number].channels)
+    if (channels[channel].called) at(t, kPump, channel);
+}
+
 void Engine::wake_channel(int number, Time t) {
   Channel& channel = channels[number];
   if (channel.buffer && !channel.putting) at(t, kPump, number);
@@ -29,7 +36,28 @@ void Engine::popped(int number, Time t) {
   for (int channel : fifos[number].producers) wake_channel(channel, t + 1);
 }
 
-void Engine::pump(int number, Time t) {
+// Whether iterations that are issued, that waits in front, or that surely follows want another word.
+bool Engine::claimed(int number, Time t) const {
+  const Channel& channel = channels[number];
+  const Process& process = processes[channel.process];
+  Time claim = 0;
+  if (process.running && process.waits_for != -2 && process.cursor <= t &&
+      process.record < process.trace.size) {
+    const std::int32_t* record = process.trace.records + 2 * process.record;
+    const std::int32_t* code = record[0] < 0 ? nullptr : process.variants[record[0]];
+    if (code && code[0] == kPipe) {
+      bool last = process.turn + 1 >= record[1] &&
+                  (process.record + 1 >= process.trace.size || record[2] == kDrain);
+      for (int each = 0; each < code[3]; ++each) {
+        const std::int32_t* op = code + 4 + 4 * each;
+        if (op[0] == kPromised && process.channels[op[1]] == number) claim = last ? op[2] : 2 * op[2];
+      }
+    }
+  }
+  return channel.arrived < channel.promised + claim;
+}
+
+void Engine::pump(int number, Time t, bool passing) {
   Channel& channel = channels[number];
   if (!channel.buffer) return;
   Fifo& fifo = fifos[channel.fifo];
@@ -42,6 +70,7 @@ void Engine::pump(int number, Time t) {
     if (!channel.consumptions.empty()) at(channel.consumptions.front() + 1, kPump, number);
     return;
   }
+  if (channel.called && !passing && !claimed(number, t)) return;
   fifo.pop(t);
   popped(channel.fifo, t);
   ++channel.arrived;
@@ -82,6 +111,8 @@ Time Engine::kept(Channel& channel, Time t) {
 }
 
 bool Engine::can_get(Channel& channel, Time t) {
+  if (channel.called && channel.arrived <= channel.promised)
+    pump(static_cast<int>(&channel - channels.data()), t, true);
   if (channel.buffer) return channel.arrived > channel.promised;
   return fifos[channel.fifo].has_word(t);
 }
@@ -173,7 +204,7 @@ bool Engine::act(int number, Time t) {
       continue;
     }
     if (process.cursor > t) {
-      wake(number, process.cursor);
+      wait_for(number, process.cursor);
       return true;
     }
     if (code == kCall) {
@@ -185,7 +216,7 @@ bool Engine::act(int number, Time t) {
     if (process.place == 0) process.reached = process.cursor;
     bool over = variant[0] == kSteps ? steps(process, variant + 1, t) : pipe(process, variant + 1, t);
     if (!over) {
-      if (process.cursor > t && process.waits_for == -1) wake(number, process.cursor);
+      if (process.cursor > t && process.waits_for == -1) wait_for(number, process.cursor);
       return true;
     }
     process.place = 0;
@@ -275,7 +306,10 @@ bool Engine::pipe(Process& process, const std::int32_t* code, Time t) {
   for (int each = 0; each < fronts; ++each) {
     const std::int32_t* op = front + 4 * each;
     int number = process.channels[op[1]];
-    if (op[0] == kPromised) channels[number].promised += op[2];
+    if (op[0] == kPromised) {
+      channels[number].promised += op[2];
+      if (channels[number].called) at(t + 1, kPump, number);
+    }
     if (op[3] && op[0] == kTake) get(number, t);
     if (op[3] && op[0] == kGive) put(number, t);
   }

@@ -73,6 +73,7 @@ struct Channel {
   int fifo = 0, process = 0;
   bool putting = false;
   int buffer = 0, late = 0;
+  bool called = false;  // its buffer is a called function's, and takes no word that is not asked for
   // Words taken into the buffer, those promised or consumed, and when promised ones are.
   Time arrived = 0, last_arrival = kNever, promised = 0, consumed = 0;
   std::deque<Time> consumptions;
@@ -182,7 +183,9 @@ class Engine {
   void wake(int process, Time t);
   void wake_channel(int channel, Time t);
   void at(Time t, Rank rank, int index) { queue_.push({t, rank, index}); }
-  void pump(int channel, Time t);
+  void pump(int channel, Time t, bool passing = false);
+  bool claimed(int channel, Time t) const;
+  void wait_for(int process, Time t);
   void out(int channel, Time t);
   void pushed(int fifo, Time t);
   void popped(int fifo, Time t);

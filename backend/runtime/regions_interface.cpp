@@ -40,9 +40,11 @@ void allo_regions_child(Engine* engine, std::int32_t entity, std::int32_t child)
   engine->processes[engine->entities[entity].index].children.push_back(child);
 }
 
-// A channel of a process: FIFO, whether it puts, words of its buffer, cycles that a place is late.
+// A channel of a process: FIFO, whether it puts, words of its buffer, cycles that a place is late, whether the
+// buffer is a called function's.
 void allo_regions_channel(Engine* engine, std::int32_t entity, std::int32_t fifo,
-                          std::int32_t putting, std::int32_t buffer, std::int32_t late) {
+                          std::int32_t putting, std::int32_t buffer, std::int32_t late,
+                          std::int32_t called) {
   int process = engine->entities[entity].index, number = static_cast<int>(engine->channels.size());
   allo::Channel channel;
   channel.fifo = fifo;
@@ -50,6 +52,7 @@ void allo_regions_channel(Engine* engine, std::int32_t entity, std::int32_t fifo
   channel.putting = putting != 0;
   channel.buffer = buffer;
   channel.late = late;
+  channel.called = called != 0;
   engine->channels.push_back(channel);
   engine->processes[process].channels.push_back(number);
   auto& ends = putting ? engine->fifos[fifo].producers : engine->fifos[fifo].consumers;

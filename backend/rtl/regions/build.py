@@ -229,14 +229,10 @@ class Build:
             frame.fifos[number] = fifo
             if caller is not None and not buffer:
                 continue  # it uses its caller's
-            if caller is not None and not putting:
-                raise Unforeseen(
-                    f"{module.function.name}, which a process calls, takes words of {stream.name} ahead",
-                    module.function.place,
-                )
             if stream.direction:
                 late = int(self.late and putting and buffer > 0)
-                frame.channels[number] = process.add_channel(fifo, putting, buffer, late)
+                called = caller is not None and not putting
+                frame.channels[number] = process.add_channel(fifo, putting, buffer, late, called)
         for region in regions_of(module.function.root):
             if isinstance(region, Call):
                 self._callee(frame, region, path)
@@ -258,7 +254,9 @@ class Build:
                     )
         known = frame.callees.get(call.callee)
         if known is not None:
-            before = known.fifos if isinstance(known, Frame) else {}
+            if isinstance(known, Frame) and not known.has_channels:
+                return
+            before = known.fifos if isinstance(known, Frame) else known.outer
             if list(before.values()) != fifos:
                 raise Unforeseen(
                     f"{call.callee} is called with other streams elsewhere", call.place
@@ -273,6 +271,7 @@ class Build:
         queues = [Queue() for _ in fifos]
         nested = self._region(name, fifos, queues, process.entity, 0, where, call.callee)
         nested.number = len(process.children)
+        nested.outer = dict(enumerate(fifos))
         process.children.append(nested)
         self.engine.add_child(process.entity, nested.entity)
         frame.callees[call.callee] = nested

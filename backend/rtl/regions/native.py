@@ -82,10 +82,13 @@ class Engine:
         self.processes += 1
         return int(self._call.allo_regions_process(self._handle, parent, slot))
 
-    def add_channel(self, entity: int, fifo: int, putting: bool, buffer: int, late: int) -> None:
+    def add_channel(
+        self, entity: int, fifo: int, putting: bool, buffer: int, late: int, called: bool
+    ) -> None:
         """The next channel of a process."""
         self.channels += 1
-        self._call.allo_regions_channel(self._handle, entity, fifo, int(putting), buffer, late)
+        flags = int(putting), buffer, late, int(called)
+        self._call.allo_regions_channel(self._handle, entity, fifo, *flags)
 
     def add_child(self, entity: int, child: int) -> None:
         """A region that a process calls."""

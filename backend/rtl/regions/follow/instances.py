@@ -88,6 +88,14 @@ class Frame:
         self._run: Run | None = None
         self._memories: dict[int, Words] | None = None
 
+    @property
+    def has_channels(self) -> bool:
+        """Whether it, or what it calls, has ends of FIFOs of its own."""
+        inner = self.callees.values()
+        return bool(self.channels) or any(
+            not isinstance(each, Frame) or each.has_channels for each in inner
+        )
+
     def life(
         self,
         tracer: Tracer,
@@ -158,9 +166,9 @@ class Process:
         self.over = False
         self.awaits: Queue | None = None
 
-    def add_channel(self, fifo: int, putting: bool, buffer: int, late: int) -> int:
-        """A new channel; its number in the process."""
-        self.build.engine.add_channel(self.entity, fifo, putting, buffer, late)
+    def add_channel(self, fifo: int, putting: bool, buffer: int, late: int, called: bool) -> int:
+        """A new channel; its number in the process. ``called``: its buffer is a called function's."""
+        self.build.engine.add_channel(self.entity, fifo, putting, buffer, late, called)
         place = ChannelPlace(self.number, fifo, putting)
         self.channels.append(place)
         self.build.channels.append(place)
@@ -202,6 +210,7 @@ class Nested:
         self.entity = entity
         self.path = path
         self.fifos: list[int] = []
+        self.outer: dict[int, int] = {}
         self.module = module
         self.graph = graph
         self.members: list[tuple[Member, Process | Nested]] = []
