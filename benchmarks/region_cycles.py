@@ -1,0 +1,186 @@
+"""Cycles of regions foretold from their schedules, against those that simulation counts.
+
+scripts/bench region_cycles [--seeds N]
+
+The regions of the gallery and of the library's systolic arrays, random networks of the tests, and random
+programs of the fuzzer: networks, cells, memories handed over, ports. Each is built once, foretold with the
+inputs of a call, and simulated with the same inputs by the in-process engine; every tenth by Verilator, too. A region
+counts as equal where the cycles are the same, or where both deadlock. One that the model refuses is counted
+with its reason, and a wrong one makes the benchmark fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import allo.dataflow as df
+from allo.designs.gallery.catalogue import ENTRIES
+from allo.errors import AlloError, DeadlockError, PredictionError
+from allo.ir.types import int8, int32
+from allo.library.systolic_array import schedule_systolic_array, systolic_array
+from benchmarks.harness import Row, finish
+from tests.dataflow.networks import random_network, schedule_of
+from tests.fuzz.generator.make import make_program
+from tests.fuzz.generator.values import inputs
+from tests.fuzz.runner.evaluate import customized
+from tests.fuzz.runner.space import namespace
+
+Case = tuple[Callable[[], Any], Callable[[], list[Any]]]
+"""What builds a module, and what it is called with."""
+SEEDS, EACH = 40, 10
+FUZZED = ("networks", "cells", "handed", "ports", "forever", "tries")
+LIMIT = 200_000
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of a family."""
+
+    equal: int = 0
+    wrong: list[str] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+def compare(
+    build: Callable[[], Any], given: list[Any], tally: Tally, name: str, both: bool
+) -> None:
+    """Foretell a region and simulate it."""
+    module = build()
+    if module.design.compiled is None or not module.design.compiled.waits:
+        return
+    try:
+        told: int | None = module.predict(*given).cycles
+    except DeadlockError:
+        told = None
+    except PredictionError as why:
+        tally.refused[_reason(str(why))] += 1
+        return
+    for engine in ("jit", "verilator") if both else ("jit",):
+        try:
+            module(*deepcopy(given), simulator=engine)
+            counted = module.cycles
+        except DeadlockError:
+            counted = None
+        if counted != told:
+            tally.wrong.append(f"{name} ({engine}): foretold {told}, counted {counted}")
+            return
+    tally.equal += 1
+
+
+def _reason(message: str) -> str:
+    """The kind of a refusal, without what it names."""
+    for kind in (
+        "waits for ports",
+        "without waiting",
+        "no process of it ends",
+        "other streams",
+        "ahead",
+    ):
+        if kind in message:
+            return kind
+    return message.split("because ")[-1].split(".")[0][:60]
+
+
+def _gallery(seeds: int) -> Iterator[tuple[str, Case]]:
+    del seeds
+    for entry in ENTRIES:
+        module = entry.load()
+        given = lambda module=module: list(module.inputs(np.random.default_rng(1)))
+        build = lambda module=module: module.schedule().build(target="verilog", simulator="jit")
+        yield entry.name, (build, given)
+
+
+def _library(seeds: int) -> Iterator[tuple[str, Case]]:
+    del seeds
+    for rows, depth, columns in ((2, 3, 2), (4, 4, 4), (4, 16, 3), (8, 8, 8)):
+
+        def build(shape: tuple[int, ...] = (rows, depth, columns)) -> Any:
+            made = df.customize(systolic_array, instantiate=[int8, int8, int32, *shape])
+            return schedule_systolic_array(made).build(target="verilog", simulator="jit")
+
+        def given(r: int = rows, k: int = depth, c: int = columns) -> list[Any]:
+            return [np.ones((r, k), np.int8), np.ones((k, c), np.int8), np.zeros((r, c), np.int32)]
+
+        yield f"systolic {rows}x{depth}x{columns}", (build, given)
+
+
+def _networks(seeds: int) -> Iterator[tuple[str, Case]]:
+    for seed in range(5000, 5000 + seeds):
+        network = random_network(seed)
+
+        def build(network: Any = network) -> Any:
+            made = schedule_of(network)
+            return made.build(target="verilog", simulator="jit", max_cycles=LIMIT)
+
+        def given(count: int = len(network.processes), shared: bool = network.shared) -> list[Any]:
+            return [np.zeros(count, np.int32)] if shared else [np.zeros(1, np.int32)] * count
+
+        yield f"network {seed}", (build, lambda make=given: [a.copy() for a in make()])
+
+
+def _fuzzed(kind: str) -> Callable[[int], Iterator[tuple[str, Case]]]:
+    def programs(seeds: int) -> Iterator[tuple[str, Case]]:
+        for seed in range(7000, 7000 + seeds):
+            program = make_program(seed, kind)
+            with namespace(program) as space:
+
+                def build(program: Any = program, space: dict[str, Any] = space) -> Any:
+                    made = customized(program, space)
+                    return made.build(target="verilog", simulator="jit", max_cycles=LIMIT)
+
+                yield f"{kind} {seed}", (build, lambda program=program: inputs(program, 0))
+
+    return programs
+
+
+FAMILIES: dict[str, Callable[[int], Iterator[tuple[str, Case]]]] = {
+    "gallery": _gallery,
+    "library": _library,
+    "random networks": _networks,
+    **{f"fuzzed {kind}": _fuzzed(kind) for kind in FUZZED},
+}
+
+
+def measure(family: str, seeds: int) -> Row:
+    """Compare the regions of a family."""
+    tally = Tally()
+    for number, (name, (build, given)) in enumerate(FAMILIES[family](seeds)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                compare(build, given(), tally, name, number % EACH == 0)
+            except AlloError as error:
+                tally.refused[f"not run: {type(error).__name__}"] += 1
+    compared = tally.equal + len(tally.wrong)
+    refused = "; ".join(f"{count} refused: {why}" for why, count in tally.refused.most_common())
+    note = "; ".join([*tally.wrong, refused] if refused else tally.wrong)
+    figures = {
+        f"{family}.equal": float(tally.equal),
+        f"{family}.compared": float(compared),
+        f"{family}.refused": float(sum(tally.refused.values())),
+    }
+    name = f"{family}: cycles foretold exactly"
+    return Row(name, tally.equal, "regions", "compared", compared, False, note, figures)
+
+
+def main() -> int:
+    """Compare, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--family", choices=list(FAMILIES), action="append")
+    chosen, rest = parser.parse_known_args()
+    rows = [measure(family, chosen.seeds) for family in chosen.family or FAMILIES]
+    return finish("region_cycles", "Cycles of regions, foretold and counted", rows, rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
