@@ -4,9 +4,9 @@ scripts/bench region_cycles [--seeds N]
 
 The regions of the gallery and of the library's systolic arrays, random networks of the tests, and random
 programs of the fuzzer: networks, cells, memories handed over, ports. Each is built once, foretold with the
-inputs of a call, and simulated with the same inputs by the in-process engine; every tenth by Verilator, too. A region
-counts as equal where the cycles are the same, or where both deadlock. One that the model refuses is counted
-with its reason, and a wrong one makes the benchmark fail.
+inputs of a call, and simulated with the same inputs by the in-process engine; every tenth by Verilator,
+too. A region counts as equal where the cycles are the same, or where both deadlock. One that the model
+refuses is counted with its reason, and a wrong one makes the benchmark fail.
 """
 
 from __future__ import annotations
@@ -94,8 +94,13 @@ def _gallery(seeds: int) -> Iterator[tuple[str, Case]]:
     del seeds
     for entry in ENTRIES:
         module = entry.load()
-        given = lambda module=module: list(module.inputs(np.random.default_rng(1)))
-        build = lambda module=module: module.schedule().build(target="verilog", simulator="jit")
+
+        def given(module: Any = module) -> list[Any]:
+            return list(module.inputs(np.random.default_rng(1)))
+
+        def build(module: Any = module) -> Any:
+            return module.schedule().build(target="verilog", simulator="jit")
+
         yield entry.name, (build, given)
 
 

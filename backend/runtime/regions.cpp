@@ -165,6 +165,7 @@ void Engine::passed(Process& process, int number, Time t) {
 bool Engine::act(int number, Time t) {
   Process& process = processes[number];
   if (!process.running || process.waits_for == -2) return true;
+  if (process.waits_for == -4 && !granting_) return true;
   while (true) {
     if (process.record >= process.trace.size) {
       hungry = number;
@@ -227,6 +228,19 @@ bool Engine::act(int number, Time t) {
   }
 }
 
+// Whether a process is served at all ports that it asks for in this cycle.
+bool Engine::granted(const Process& process, const std::int32_t* asks, int count, Time t) const {
+  for (int each = 0; each < count; ++each) {
+    const Client& client = clients[process.clients[asks[2 * each + 1]]];
+    if (!client.waits) continue;
+    for (int number : ports[client.port]) {
+      const Client& other = clients[number];
+      if (other.rank < client.rank && other.asked == t) return false;
+    }
+  }
+  return true;
+}
+
 bool Engine::steps(Process& process, const std::int32_t* code, Time t) {
   int count = code[0];
   while (process.place < count) {
@@ -239,6 +253,26 @@ bool Engine::steps(Process& process, const std::int32_t* code, Time t) {
         ++process.place;
         if (process.cursor > t && process.place < count) return false;
         continue;
+      case kAsk:
+        clients[process.clients[op[1]]].asked = t;
+        ++process.place;
+        continue;
+      case kGranted:
+        if (process.grant != t) {
+          process.grant = t;
+          at(t, kGrant, static_cast<int>(&process - processes.data()));
+          process.waits_for = -4;
+          return false;
+        }
+        process.waits_for = -1;
+        if (granted(process, op - 2 * op[1], op[1], t)) {
+          ++process.place;
+          continue;
+        }
+        // The same again in the next cycle.
+        process.place -= op[1];
+        process.cursor = t + 1;
+        return false;
       case kLate:
         ++process.place;
         if (process.begun == t) {
@@ -354,6 +388,11 @@ Status Engine::run() {
       pump(event.index, now);
     } else if (event.rank == kOut) {
       out(event.index, now);
+    } else if (event.rank == kGrant) {
+      granting_ = true;
+      bool fed = act(event.index, now);
+      granting_ = false;
+      if (!fed) return Status::kHungry;
     } else if (processes[event.index].wake == now) {
       processes[event.index].wake = kNever;
       if (!act(event.index, now)) return Status::kHungry;

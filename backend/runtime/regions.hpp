@@ -22,7 +22,7 @@ enum Record : std::int32_t { kWait = -1, kDrain = -2, kCall = -3, kEnd = -4, kSe
 
 // What a variant of a body is made of; see variants.py, which writes it.
 enum Kind : std::int32_t { kSteps = 0, kPipe = 1 };
-enum Step : std::int32_t { kGet, kPut, kAdvance, kBegin, kLate, kTryGet, kTryPut, kEmpty, kFull };
+enum Step : std::int32_t { kGet, kPut, kAdvance, kAsk, kLate, kGranted };
 enum Front : std::int32_t { kTake, kGive, kPromised };
 
 enum class Status : std::int32_t { kDone = 0, kDeadlock = 1, kHungry = 2, kTooLong = 3, kTooMuch = 4 };
@@ -98,7 +98,16 @@ struct Trace {
   std::int64_t size = 0;
 };
 
+// A process at a port of a memory; those of the port with lower ranks are served first.
+struct Client {
+  int port = 0, rank = 0;
+  bool waits = false;
+  Time asked = kNever;
+};
+
 struct Process {
+  std::vector<std::int32_t> clients;  // of this process, by the numbers in variants
+  Time grant = kNever;  // the cycle in which it has asked for ports, and is to hear of them
   std::vector<const std::int32_t*> variants;
   std::vector<std::int32_t> channels;  // of this process, by the numbers in variants
   std::vector<std::int32_t> children;
@@ -147,6 +156,8 @@ class Engine {
  public:
   std::vector<Fifo> fifos;
   std::vector<Channel> channels;
+  std::vector<Client> clients;
+  std::vector<std::vector<std::int32_t>> ports;  // clients
   std::vector<Process> processes;
   std::vector<Region> regions;
   std::vector<Entity> entities;
@@ -165,7 +176,7 @@ class Engine {
   }
 
  private:
-  enum Rank : int { kPump = 0, kProcess = 1, kOut = 2 };
+  enum Rank : int { kPump = 0, kProcess = 1, kOut = 2, kGrant = 3 };
   struct Event {
     Time time;
     int rank, index;
@@ -175,6 +186,7 @@ class Engine {
   };
   std::priority_queue<Event, std::vector<Event>, std::greater<Event>> queue_;
   int top_ = -1;
+  bool granting_ = false;  // all processes have asked for the ports that they want in this cycle
 
   void start(int entity, Time t);
   void finish(int entity, Time t);
@@ -196,6 +208,7 @@ class Engine {
   void put(int channel, Time t);
   bool act(int process, Time t);
   bool steps(Process& process, const std::int32_t* code, Time t);
+  bool granted(const Process& process, const std::int32_t* asks, int count, Time t) const;
   bool pipe(Process& process, const std::int32_t* code, Time t);
   bool blocked(Process& process, int channel, Time t);
   void passed(Process& process, int channel, Time t);

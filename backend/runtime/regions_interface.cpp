@@ -59,6 +59,16 @@ void allo_regions_channel(Engine* engine, std::int32_t entity, std::int32_t fifo
   ends.push_back(number);
 }
 
+// The next client of a process, at a port that is made where it is new.
+void allo_regions_client(Engine* engine, std::int32_t entity, std::int32_t port,
+                         std::int32_t rank, std::int32_t waits) {
+  int number = static_cast<int>(engine->clients.size());
+  engine->clients.push_back({port, rank, waits != 0, allo::kNever});
+  if (port >= static_cast<int>(engine->ports.size())) engine->ports.resize(port + 1);
+  engine->ports[port].push_back(number);
+  engine->processes[engine->entities[entity].index].clients.push_back(number);
+}
+
 void allo_regions_variants(Engine* engine, std::int32_t entity, const std::int32_t* code,
                            const std::int64_t* starts, std::int64_t count) {
   auto& variants = engine->processes[engine->entities[entity].index].variants;

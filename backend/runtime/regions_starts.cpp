@@ -17,7 +17,9 @@ void Engine::begin(int top) {
     channel.clear();
     channel.stalled = 0;
   }
+  for (auto& client : clients) client.asked = kNever;
   for (auto& process : processes) {
+    process.grant = kNever;
     process.record = process.turn = 0;
     process.place = 0;
     process.running = false;

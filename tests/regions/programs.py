@@ -151,6 +151,28 @@ def asked(A: int32[N], B: int32[N]):
                 n += 1
 
 
+@df.region()
+def crowd(A: int32[N], B: int32[N], C: int32[N]):
+    """Three processes that read one array, and one of them waits for words, too."""
+    s: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[A])
+    def first(a: int32[N]):
+        for i in range(N):
+            s.put(a[i])
+
+    @df.kernel(mapping=[1], args=[A, B])
+    def second(a: int32[N], b: int32[N]):
+        for j in range(N):
+            b[j] = a[N - 1 - j] + s.get()
+
+    @df.kernel(mapping=[1], args=[A, C])
+    def third(a: int32[N], c: int32[N]):
+        for k in range(N):
+            if a[k] > 20:
+                c[k] = a[a[k] % N]
+
+
 def hardware(schedule: Any, **options: Any) -> RTLModule:
     """The region in Verilog, run by the in-process engine."""
     module = schedule.build(target="verilog", simulator="jit", max_cycles=200_000, **options)

@@ -10,7 +10,7 @@ import pytest
 import allo.dataflow as df
 from allo.backend.rtl.regions import variants
 from allo.backend.rtl.regions.follow import tracer
-from allo.errors import DeadlockError
+from allo.errors import DeadlockError, PredictionError
 from allo.ir.types import int8, int32
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
 from tests.dataflow.networks import random_network, schedule_of
@@ -42,6 +42,32 @@ def test_a_random_network(seed: int):
     arrays = [np.zeros(count if network.shared else 1, np.int32) for _ in range(count)]
     arrays = arrays[:1] if network.shared else arrays
     assert measured(module, *arrays) == foretold(module)
+
+
+@pytest.mark.parametrize("pipelined", [(), ("third_0:k",), ("first_0:i", "third_0:k")])
+def test_processes_that_wait_for_a_port(pipelined: tuple[str, ...]):
+    """Where the values of the array decide who asks for it."""
+    s = df.customize(programs.crowd)
+    for loop in pipelined:
+        s.pipeline(loop)
+    given = np.random.default_rng(3).integers(0, 99, N).astype(np.int32)
+    module = hardware(s)
+    if "first_0:i" in pipelined:
+        with pytest.raises(PredictionError, match="waits for streams and for ports of memories"):
+            foretold(module, given, words(), words())
+        return
+    b, c = words(), words()
+    assert foretold(module, given, b, c) == measured(module, given, b, c)
+    assert np.array_equal(c, np.where(given > 20, given[given % N], 0))
+
+
+@pytest.mark.parametrize("seed", [5, 10, 12, 13])
+def test_a_random_network_that_shares_an_array(seed: int):
+    network = random_network(seed)
+    module = hardware(schedule_of(network))
+    array = np.zeros(len(network.processes), np.int32)
+    assert network.shared
+    assert measured(module, array) == foretold(module)
 
 
 def test_random_networks_end_and_do_not():

@@ -67,6 +67,7 @@ class Build:
     regions: list[Nested] = field(default_factory=list)
     queue_fifo: dict[int, int] = field(default_factory=dict)
     root: Process | Nested | None = None
+    _ports: int = 0
     _outer: list[Queue] = field(default_factory=list)
     _codes: dict[str, FunctionCode] = field(default_factory=dict)
     _runs: dict[str, Run] = field(default_factory=dict)
@@ -133,6 +134,8 @@ class Build:
             nested.queues.append(Queue())
             self.queue_fifo[id(nested.queues[-1])] = fifos[-1]
         self._refuse_shared(module, graph)
+        ports = self._ports
+        self._ports += len(graph.ports)
         never = [m.endless or self.modules[m.module].interface.endless for m in graph.members]
         if never and all(never) and parent < 0:
             raise Unforeseen("no process of it ends", module.function.place)
@@ -157,6 +160,7 @@ class Build:
                     called=member.callee,
                 )
                 self._set_producers(node, nested, member)
+                self._set_clients(node, graph, position, ports)
             nested.members.append((member, node))
             self.engine.add_member(entity, node.entity, never[position], member.early, member.after)
         for need in graph.needs:
@@ -169,11 +173,49 @@ class Build:
             if port.direction == "put":
                 nested.queues[number].producer = process
 
+    def _set_clients(self, process: Process, graph: RegionGraph, member: int, first: int) -> None:
+        """Give a process its ports of memories that others may ask for, and the functions that it calls."""
+        assert process.frame is not None
+        for number, users in enumerate(graph.ports):
+            for rank, user in enumerate(users):
+                if user.member == member:
+                    places = process.frame.clients.places
+                    places[user.place] = len(places)
+                    self.engine.add_client(process.entity, first + number, rank, user.waits)
+        self._pass_clients(process.frame)
+
+    def _pass_clients(self, frame: Frame) -> None:
+        places = frame.clients.places
+        parameters = [array.number for array in frame.module.function.parameters]
+        for region in regions_of(frame.module.function.root) if places else ():
+            inner = frame.callees.get(region.callee) if isinstance(region, Call) else None
+            if not isinstance(region, Call) or inner is None:
+                continue
+            given = {
+                (position, *place[1:]): number
+                for position, array in enumerate(region.arrays)
+                for place, number in places.items()
+                if array.number in parameters and parameters[place[0]] == array.number
+            }
+            if not isinstance(inner, Frame):
+                if given:
+                    raise Unforeseen(f"{region.callee} waits for ports of memories", region.place)
+                continue
+            if inner.clients.places not in ({}, given):
+                raise Unforeseen(
+                    f"{region.callee} is called with other arrays elsewhere", region.place
+                )
+            inner.clients.places = given
+            self._pass_clients(inner)
+
     def _refuse_shared(self, module: CompiledModule, graph: RegionGraph) -> None:
         """Refuse ports that processes wait for, and memories that decide and that several use at once."""
         users: dict[int, list[Member]] = {}
-        for member in graph.members:
-            if member.shares:
+        crowded = {user.member for users in graph.ports for user in users}
+        for place, member in enumerate(graph.members):
+            nested = self.modules[member.module].graph is not None
+            loops = graph.turns is not None or graph.external
+            if member.shares and (nested or loops or place not in crowded):
                 raise Unforeseen(
                     f"{member.callee} waits for ports of memories that others use in the same cycle",
                     member.place or module.function.place,
@@ -356,7 +398,8 @@ class Build:
         if process.over:
             return True  # its first run is that of all
         assert process.frame is not None
-        key = (process.frame.module.interface.module, len(process.channels))
+        clients = tuple(process.frame.clients.places.items())
+        key = (process.frame.module.interface.module, len(process.channels), clients)
         known = self._shared.setdefault(key, process)
         if known is process:
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from allo.dialects.diagnostics import SourcePlace
 
@@ -52,6 +52,21 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class PortUser:
+    """A member that uses a port of a memory which others may ask for in the same cycle.
+
+    Attributes:
+        member: its number.
+        place: its array parameter, and the bank and the port of it that are joined to the port.
+        waits: whether one in front of it may be served in its place.
+    """
+
+    member: int
+    place: tuple[int, int, int]
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RegionGraph:
     """A region.
 
@@ -60,9 +75,13 @@ class RegionGraph:
         turns: values of the iterator of a region that is a loop, None for any other.
         needs: of such a region (first, second, distance): how many iterations the second member may be ahead
             of the end of the first's.
+        ports: users of ports that some may ask for in the same cycle; those in front are served first.
+        external: whether arrays outside of the design make members wait.
     """
 
     members: tuple[Member, ...]
     streams: tuple[Stream, ...]
     turns: range | None = None
-    needs: tuple[tuple[int, int, int], ...] = field(default=())
+    needs: tuple[tuple[int, int, int], ...] = ()
+    ports: tuple[tuple[PortUser, ...], ...] = ()
+    external: bool = False

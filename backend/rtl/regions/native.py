@@ -90,6 +90,10 @@ class Engine:
         flags = int(putting), buffer, late, int(called)
         self._call.allo_regions_channel(self._handle, entity, fifo, *flags)
 
+    def add_client(self, entity: int, port: int, rank: int, waits: bool) -> None:
+        """The next port of a memory that a process asks for; lower ranks are served first."""
+        self._call.allo_regions_client(self._handle, entity, port, rank, int(waits))
+
     def add_child(self, entity: int, child: int) -> None:
         """A region that a process calls."""
         self._call.allo_regions_child(self._handle, entity, child)

@@ -17,8 +17,24 @@ from ..graph.regions import Function
 from ..plan.stream_order import direct_of, front_of, operations_of, words_of
 
 STEPS, PIPE = 0, 1
-GET, PUT, ADVANCE, _, LATE = range(5)
+GET, PUT, ADVANCE, ASK, LATE, GRANTED = range(6)
 TAKE, GIVE, PROMISED = range(3)
+
+
+Place = tuple[int, int, int]
+"""A port of a memory as a function knows it: position of the array parameter, bank, port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A body asks for a port in a step.
+
+    ``condition``: its number among the conditions of requests, -1 where it always does.
+    """
+
+    time: int
+    place: Place
+    condition: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,18 +44,27 @@ class Shape:
     Attributes:
         conditions: its stream operations that have a condition, in program order.
         late: steps that go on by a register (:func:`..emit.channels.passes_by_register`).
+        requests: ports that it asks for, of those that others may ask for in the same cycle. Their conditions
+            are numbered behind those of stream operations.
     """
 
     body: Body
     conditions: tuple[Node, ...]
     late: frozenset[int]
+    requests: tuple[Request, ...] = ()
 
 
-def shape_of(function: Function, body: Body, buffers: Mapping[int, int], frozen: bool) -> Shape:
+def shape_of(
+    function: Function,
+    body: Body,
+    buffers: Mapping[int, int],
+    frozen: bool,
+    requests: Sequence[Request] = (),
+) -> Shape:
     """The shape of a body; ``buffers``: words of the elastic buffer of each stream."""
     operations = [node for node in body.nodes if node.stream is not None]
     conditions = tuple(node for node in operations if node.predicate is not None)
-    return Shape(body, conditions, _late_steps(function, body, buffers, frozen))
+    return Shape(body, conditions, _late_steps(function, body, buffers, frozen), tuple(requests))
 
 
 def _late_steps(
@@ -72,23 +97,45 @@ def _late_steps(
     )
 
 
-def steps_code(shape: Shape, holds: int, channels: Sequence[int]) -> list[int]:
-    """A run of a body whose iterations do not overlap; ``holds``: the conditions that hold, as bits."""
-    left_out = _left_out(shape, holds)
+def steps_code(
+    shape: Shape, holds: int, channels: Sequence[int], clients: Mapping[Place, int]
+) -> list[int]:
+    """A run of a body whose iterations do not overlap; ``holds``: the conditions that hold, as bits.
+
+    ``clients``: numbers of the ports that others may ask for, too.
+    """
+    left_out, steps = _left_out(shape, holds), steps_of(shape.body)
+    asked = requests_of(shape, holds, clients)
     rows: list[tuple[int, int]] = []
     at = 0
-    for time, nodes in steps_of(shape.body).items():
+    for time in sorted({*steps, *asked}):
         if time > at:
             rows.append((ADVANCE, time - at))
             at = time
-        for node in nodes:
+        for node in steps.get(time, []):
             if node.number not in left_out and node.stream is not None:
                 kind = GET if node.kind == "get" else PUT
                 rows.append((kind, channels[node.stream.number]))
         if time in shape.late:
             rows.append((LATE, 0))
+        rows += asks(asked.get(time, ()))
     rows.append((ADVANCE, shape.body.depth - at))
     return [STEPS, len(rows), *(number for row in rows for number in row)]
+
+
+def requests_of(shape: Shape, holds: int, clients: Mapping[Place, int]) -> dict[int, list[int]]:
+    """The ports that a run asks for in each step."""
+    found: dict[int, set[int]] = {}
+    for request in shape.requests:
+        bit = len(shape.conditions) + request.condition
+        if request.place in clients and (request.condition < 0 or holds >> bit & 1):
+            found.setdefault(request.time, set()).add(clients[request.place])
+    return {time: sorted(numbers) for time, numbers in found.items()}
+
+
+def asks(clients: Sequence[int]) -> list[tuple[int, int]]:
+    """Ask for ports in a cycle, and go on when all are granted."""
+    return [*((ASK, client) for client in clients), (GRANTED, len(clients))] if clients else []
 
 
 def _left_out(shape: Shape, holds: int) -> set[int]:

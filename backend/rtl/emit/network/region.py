@@ -22,7 +22,7 @@ from ...plan.bind import Binding, Interface
 from ...read.records import FunctionRecord, MemType, Op, argument_width, element_width
 from ...read.storage import array_for_local, array_for_parameter
 from ...read.stream_ops import stream_of, stream_of_type
-from ...regions.graph import Given, RegionGraph, Turn
+from ...regions.graph import Given, PortUser, RegionGraph, Turn
 from ...regions.graph import Member as Joined
 from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
@@ -122,7 +122,7 @@ class RegionCompiler:
             [(i.callee, i.interface) for i in self._instances],
             streams.fifos,
             self._waits(streams, flags, interface),
-            self._graph(given),
+            self._graph(given, memories),
             1 if self._loop is None else self._loop.trips,
         )
 
@@ -191,7 +191,9 @@ class RegionCompiler:
                 found.append(Given(order.index(name), width, signed))
         return tuple(found)
 
-    def _graph(self, given: list[tuple[int | Turn | Given, ...]]) -> RegionGraph:
+    def _graph(
+        self, given: list[tuple[int | Turn | Given, ...]], memories: SharedPorts
+    ) -> RegionGraph:
         """The region as who asks for its cycles sees it."""
         early, loop = early_ends(self._instances), self._loop
         members = tuple(
@@ -218,7 +220,13 @@ class RegionCompiler:
         turns = None
         if loop is not None:
             turns = range(loop.first, loop.first + loop.step * loop.trips, loop.step)
-        return RegionGraph(members, tuple(self._streams), turns, needs)
+        order = {id(instance): number for number, instance in enumerate(self._instances)}
+        ports = tuple(
+            tuple(PortUser(order[id(user[0])], user[1:4], user[4]) for user in users)
+            for users in memories.crowds()
+        )
+        external = bool(self._external)
+        return RegionGraph(members, tuple(self._streams), turns, needs, ports, external)
 
     # --- reading ---------------------------------------------------------------------
 

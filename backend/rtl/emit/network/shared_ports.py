@@ -27,13 +27,16 @@ PORTS = 2
 class _Client:
     """A kernel's RAM port on one bank of an array.
 
-    ``data``: what it reads from each copy of an array whose copies are split.
+    ``position`` and ``number``: of the kernel's array parameter, and of the port in its bank. ``data``: what
+    it reads from each copy of an array whose copies are split.
     """
 
     instance: Instance
     stem: str
     bank: int
     use: PortUse
+    position: int
+    number: int
     data: list[str] = field(default_factory=list)
 
     def wire(self, text: ModuleBuilder, suffix: str) -> str:
@@ -141,6 +144,23 @@ class SharedPorts:
         if client is other or (array.split and frozenset((id(a), id(b))) in self._apart):
             return False
         return id(a) not in self._earlier[id(b)] and id(b) not in self._earlier[id(a)]
+
+    def crowds(self) -> list[list[tuple[Instance, int, int, int, bool]]]:
+        """The users of each port that some may ask for in one cycle, those that are served first in front.
+
+        A user: its instance, the position of its array parameter, bank and port of it, whether it may wait.
+        """
+        found = []
+        for (number, _, _), users in self._users.items():
+            array = self._function.arrays[number]
+            waits = [
+                any(self._meet(client, other, array) for other in users[:place])
+                for place, client in enumerate(users)
+            ]
+            if any(waits):
+                rows = zip(users, waits, strict=True)
+                found.append([(c.instance, c.position, c.bank, c.number, w) for c, w in rows])
+        return found
 
     def declare(self, interface: Interface) -> None:
         """Make the ports of array parameters and join the users of every port."""
@@ -274,8 +294,10 @@ def _clients(instances: list[Instance]) -> dict[tuple[int, int], list[_Client]]:
     """Kernel ports by array and bank."""
     found: dict[tuple[int, int], list[_Client]] = defaultdict(list)
     for instance in instances:
-        for array, (prefix, uses) in zip(instance.arrays, instance.interface.arrays, strict=True):
+        joined = zip(instance.arrays, instance.interface.arrays, strict=True)
+        for position, (array, (prefix, uses)) in enumerate(joined):
             for (bank, port), use in sorted(uses.items()):
-                client = _Client(instance, port_prefix(prefix, bank, port), bank, use)
+                stem = port_prefix(prefix, bank, port)
+                client = _Client(instance, stem, bank, use, position, port)
                 found[array.number, bank].append(client)
     return found

@@ -10,7 +10,8 @@ from ...compiled import CompiledModule
 from ...graph.nodes import Body, Node
 from ...graph.prune import bodies_of
 from ..refusal import Unforeseen
-from .needs import Needs
+from ..variants import Request
+from .needs import Needs, places_of
 from .values import linear, mask, signed, software, wire
 
 
@@ -25,6 +26,7 @@ class BodyCode:
         self._space: dict[str, Any] = {}
         self._known: set[int] = set()
         self._filling: Body | None = None
+        self._requests: list[Request] = []
 
     # --- text ------------------------------------------------------------------------
 
@@ -100,6 +102,8 @@ class BodyCode:
         needs = self.needs
         conditions: list[str] = []
         self._filling = body
+        requests: list[Request] = []
+        asked: list[str] = []
         for node in body.nodes if nodes is None else nodes:
             if node.stream is not None:
                 conditions += self._stream(node)
@@ -107,9 +111,33 @@ class BodyCode:
                 self._store(node)
             elif node.number in needs.nodes and not node.is_free and node.number not in self._known:
                 self._compute(node)
+            for number, place in places_of(node, self.module, needs.places):
+                parts = self._asking(node, number)
+                requests.append(Request(node.time, place, len(asked) if parts else -1))
+                asked += [" and ".join(parts)] if parts else []
+        self._requests = requests
+        conditions += [f"bool({text})" for text in asked]
         if not conditions:
             return "0"
         return " | ".join(f"{text} << {n}" if n else text for n, text in enumerate(conditions))
+
+    def _asking(self, node: Node, number: int) -> list[str]:
+        """Under which conditions an access asks for the port of its bank of this number."""
+        access = node.access
+        assert access is not None
+        found = []
+        if node.kind == "store" and access.predicate is not None:
+            found.append(self._value(access.predicate))
+        if node.kind == "load" and access.gated and access.gate is not None:
+            found.append(self._value(access.gate))
+        if access.bank is None and access.bank_node is not None:
+            found.append(f"{self._value(access.bank_node)} == {number}")
+        return found
+
+    def _asks(self, body: Body) -> bool:
+        """Whether a body asks for ports that others may ask for."""
+        places = self.needs.places
+        return any(places_of(node, self.module, places) for node in body.nodes)
 
     def _stream(self, node: Node) -> list[str]:
         assert node.stream is not None

@@ -19,7 +19,7 @@ from ...plan.cycles import region_cycles
 from ..refusal import Unforeseen
 from ..variants import PIPE, STEPS, shape_of
 from .bodies import BodyCode, refuse_tries
-from .needs import Needs
+from .needs import Needs, places_of
 from .values import mask
 
 Run = Callable[..., Iterator[Any]]
@@ -48,6 +48,7 @@ class FunctionCode(BodyCode):
         self._cycles_of = cycles_of
         self._frozen = module.interface.frozen
         self.pure = not needs.streams and not needs.arrays
+        self.asks = bool(needs.places)
 
     def compile(self) -> Run:
         """The generator ``run(T, M, Q, X, C)``: tracer, memories by array, queues, scalars, channels."""
@@ -129,7 +130,9 @@ class FunctionCode(BodyCode):
         for inner in regions_of(region):
             if isinstance(inner, Call) and self._cycles_of(inner.callee) is None:
                 return False
-            if isinstance(inner, Block | Leaf) and any(map(self._counts, inner.body.nodes)):
+            if isinstance(inner, Block | Leaf) and (
+                any(map(self._counts, inner.body.nodes)) or self._asks(inner.body)
+            ):
                 return False
         return True
 
@@ -146,16 +149,18 @@ class FunctionCode(BodyCode):
         with self._fresh():
             holds = self._body(body)
         self._filling = None
-        if any(node.stream is not None for node in body.nodes):
+        if any(node.stream is not None for node in body.nodes) or self._asks(body):
             self._emit(body, STEPS, holds)
         else:
             self._wait(str(body.stay))
 
     def _emit(self, body: Body, kind: int, holds: str, times: str = "1") -> None:
-        shape = self._own(
-            "S", (shape_of(self.module.function, body, self.buffers, self._frozen), kind)
-        )
-        self._line(f"T.emit({shape}, {holds}, C, {times})")
+        self._line(f"T.emit({self._shape(body, kind)}, {holds}, C, {times})")
+
+    def _shape(self, body: Body, kind: int) -> str:
+        function, requests = self.module.function, self._requests
+        made = shape_of(function, body, self.buffers, self._frozen, requests)
+        return self._own("S", (made, kind))
 
     def _loop(self, loop: Loop) -> None:
         level = loop.level
@@ -226,6 +231,15 @@ class FunctionCode(BodyCode):
             raise Unforeseen("a pipeline that waits for streams is left early", leaf.place)
         if not waits:
             self._line("K = 0")
+        if self._asks(body):
+            if waits and body.overlaps:
+                raise Unforeseen(
+                    "a pipeline waits for streams and for ports of memories", leaf.place
+                )
+            if leaf.gap or (body.runs_on):
+                raise Unforeseen(
+                    "a pipeline that others follow waits for ports of memories", leaf.place
+                )
         kind = PIPE if body.overlaps else STEPS
         if not leaf.levels:
             with self._block("while True:"):
@@ -247,6 +261,7 @@ class FunctionCode(BodyCode):
         """Whether iterations of a body differ in what they pass, or change what decides."""
         return any(
             (node.stream is not None and node.predicate is not None)
+            or bool(places_of(node, self.module, self.needs.places))
             or (node.stream is not None and node.stream.number in self.needs.streams)
             or (node.stream is None and self._counts(node))
             for node in body.nodes
@@ -294,6 +309,8 @@ class FunctionCode(BodyCode):
             if waits:
                 self._emit(body, kind, holds)
             else:
+                if self._asks(body):
+                    self._line(f"T.note({self._shape(body, kind)}, {holds}, K * {body.ii})")
                 self._line("K += 1")
                 self._line("if not K & 65535: T.check()")
             if found is not None:
@@ -322,6 +339,9 @@ class FunctionCode(BodyCode):
             for level in leaf.levels[: leaf.outer]:
                 runs *= level.trips or 1
             self._wait(f"(K - 1) * {body.ii} + {(runs - 1) * leaf.gap + body.stay}")
+            return
+        if self._asks(body):
+            self._line(f"T.flush((K - 1) * {body.ii} + {body.stay})")
             return
         self._wait(f"(K - 1) * {body.ii} + {body.stay}")
 

@@ -15,7 +15,7 @@ from ..graph import Given, Member, RegionGraph, Turn
 from ..native import Engine
 from .code import FunctionCode, Run
 from .needs import Needs
-from .tracer import Budget, Hand, Queue, Tracer
+from .tracer import Budget, Clients, Hand, Queue, Tracer
 from .values import mask
 
 MANY = 1 << 40
@@ -85,6 +85,7 @@ class Frame:
         self.callees: dict[str, Frame | Nested] = {}
         self.channels: dict[int, int] = {}
         self.fifos: dict[int, int] = {}
+        self.clients = Clients()
         self._run: Run | None = None
         self._memories: dict[int, Words] | None = None
 
@@ -111,7 +112,7 @@ class Frame:
                 memories[array.number] = words
         own = tuple(self.channels.get(n, channel) for n, channel in enumerate(channels))
         run = self.process.build.run_of(self.module.interface.module)
-        return run(Hand(tracer, self.callees), memories, queues, scalars, own)
+        return run(Hand(tracer, self.callees, self.clients), memories, queues, scalars, own)
 
     def called(
         self,

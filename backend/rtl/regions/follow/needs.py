@@ -10,6 +10,7 @@ from ...graph.nodes import Array, Node
 from ...graph.prune import bodies_of, regions_of
 from ...graph.regions import Call, If, Leaf, Loop, While
 from ..graph import Given
+from ..variants import Place
 
 
 @dataclass(slots=True)
@@ -20,6 +21,7 @@ class Needs:
         nodes, arrays, streams: numbers of the nodes whose values, the arrays whose words and the streams
             whose words decide.
         args, results: positions of scalar arguments and of results that do.
+        places: ports of its array parameters that others may ask for in the same cycle.
     """
 
     nodes: set[int] = field(default_factory=set)
@@ -27,12 +29,13 @@ class Needs:
     streams: set[int] = field(default_factory=set)
     args: set[int] = field(default_factory=set)
     results: set[int] = field(default_factory=set)
+    places: set[Place] = field(default_factory=set)
 
     @property
     def size(self) -> int:
         """How much is known to decide."""
-        sets = (self.nodes, self.arrays, self.streams, self.args, self.results)
-        return sum(map(len, sets))
+        held = self.nodes, self.arrays, self.streams, self.args, self.results
+        return sum(map(len, held)) + len(self.places)
 
 
 def find_needs(modules: Mapping[str, CompiledModule]) -> dict[str, Needs]:
@@ -51,6 +54,9 @@ def find_needs(modules: Mapping[str, CompiledModule]) -> dict[str, Needs]:
 def _region(module: CompiledModule, found: Mapping[str, Needs], needs: Needs) -> None:
     assert module.graph is not None
     _share_parameters(module, needs)
+    for users in module.graph.ports:
+        for user in users:
+            found[module.graph.members[user.member].module].places.add(user.place)
     for member in module.graph.members:
         inner = found[member.module]
         _join(inner.streams, needs.streams, member.streams)
@@ -151,6 +157,8 @@ class _Function:
             for node in body.nodes:
                 if node.stream is not None and node.predicate is not None:
                     yield node.predicate
+                if places_of(node, self._module, self._needs.places):
+                    yield from asking(node)
 
     def _spread(self) -> None:
         needs = self._needs
@@ -192,6 +200,9 @@ class _Function:
         _join(inner.streams, needs.streams, [stream.number for stream in call.streams])
         _join_parameters(inner, needs, [array.number for array in call.arrays])
         self._stack += [call.scalars[position] for position in inner.args]
+        for position, array in enumerate(call.arrays):
+            own = _position(array, self._module)
+            inner.places |= {(position, *rest) for at, *rest in needs.places if at == own}
         for position, node in enumerate(call.results):
             if node.number in needs.nodes:
                 inner.results.add(position)
@@ -201,6 +212,33 @@ class _Function:
             if isinstance(region, Call) and node in region.results:
                 inner = self._found[self._module.callees[region.callee]]
                 inner.results.add(region.results.index(node))
+
+
+def _position(array: Array, module: CompiledModule) -> int:
+    """Which parameter of a function an array is, -1 for none."""
+    parameters = [a.number for a in module.function.parameters]
+    return parameters.index(array.number) if array.number in parameters else -1
+
+
+def places_of(node: Node, module: CompiledModule, places: set[Place]) -> list[tuple[int, Place]]:
+    """The ports, of those given, that an access may ask for, with the place of the bank among its banks."""
+    access = node.access
+    if not places or access is None or node.kind not in ("load", "store"):
+        return []
+    position = _position(access.array, module)
+    asked = [
+        (n, (position, bank, access.ports.get(bank, -1))) for n, bank in enumerate(access.banks())
+    ]
+    return [(number, place) for number, place in asked if place in places]
+
+
+def asking(node: Node) -> list[Node]:
+    """What decides whether an access asks for its port."""
+    access = node.access
+    assert access is not None
+    gate = access.gate if access.gated else None
+    wanted = (access.predicate if node.kind == "store" else None, gate, access.bank_node)
+    return [n for n in wanted if n is not None]
 
 
 def deciding_inputs(module: CompiledModule, needs: Needs) -> list[str]:

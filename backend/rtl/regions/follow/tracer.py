@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..native import CALL, DRAIN, END, SETTLE, WAIT, Ints, Longs
 from ..refusal import Unforeseen
-from ..variants import PIPE, Shape, pipe_code, steps_code
+from ..variants import (
+    GET,
+    PIPE,
+    STEPS,
+    Place,
+    Shape,
+    asks,
+    pipe_code,
+    requests_of,
+    steps_code,
+)
 
 CHUNK = 1 << 12
 """Iterations after which a process without an end gives others their turn."""
@@ -41,6 +52,13 @@ class Budget:
             raise Unforeseen("its processes do too much to be followed in a report")
 
 
+class Clients:
+    """The ports of memories that others may ask for, too: a process's numbers of them, for one function."""
+
+    def __init__(self) -> None:
+        self.places: dict[Place, int] = {}
+
+
 class Tracer:
     """Records of one process.
 
@@ -53,7 +71,8 @@ class Tracer:
         self._budget = budget
         self._left = CHUNK
         self._records: list[int] = []
-        self._keys: dict[tuple[Any, int, tuple[int, ...]], int] = {}
+        self._keys: dict[tuple[Any, ...], int] = {}
+        self._asked: dict[int, set[int]] = {}
         self._last = -100
 
     @property
@@ -62,10 +81,15 @@ class Tracer:
         return len(self._records)
 
     def emit(
-        self, body: tuple[Shape, int], holds: int, channels: tuple[int, ...], times: int
+        self,
+        clients: Clients,
+        body: tuple[Shape, int],
+        holds: int,
+        channels: tuple[int, ...],
+        times: int,
     ) -> None:
-        """A body runs ``times``; ``holds``: the conditions of its stream operations, as bits."""
-        key = (body, holds, channels)
+        """A body runs ``times``; ``holds``: the conditions of its operations, as bits."""
+        key = (body, holds, channels, clients)
         variant = self._keys.get(key)
         if variant is None:
             variant = self._keys[key] = len(self._keys)
@@ -76,6 +100,22 @@ class Tracer:
             self._records[-1] += times
             return
         self._add(variant, times)
+
+    def note(self, clients: Clients, body: tuple[Shape, int], holds: int, begin: int) -> None:
+        """An iteration that waits for no stream begins so many cycles behind the first, and asks."""
+        for time, numbers in requests_of(body[0], holds, clients.places).items():
+            self._asked.setdefault(begin + time, set()).update(numbers)
+
+    def flush(self, cycles: int) -> None:
+        """Iterations that were noted run, in so many cycles where all ports are granted at once."""
+        at = 0
+        for time in sorted(self._asked):
+            self.wait(time - at)
+            at = time
+            key = ("asks", *sorted(self._asked[time]))
+            self._add(self._keys.setdefault(key, len(self._keys)), 1)
+        self._asked = {}
+        self.wait(cycles - at)
 
     def _add(self, code: int, argument: int) -> None:
         self._last = code
@@ -111,7 +151,7 @@ class Tracer:
 
     def stuck(self, channel: int) -> None:
         """It waits for a word that nobody gives."""
-        key = ("stuck", channel, ())
+        key = ("stuck", channel)
         self._add(self._keys.setdefault(key, len(self._keys)), 1)
 
     def check(self) -> None:
@@ -132,13 +172,19 @@ class Tracer:
         """The code of all variants, and where each begins."""
         code: list[int] = []
         starts: list[int] = []
-        for body, holds, channels in self._keys:
+        for what, *rest in self._keys:
             starts.append(len(code))
-            if body == "stuck":
-                code += [0, 1, 0, holds]
-                continue
-            shape, kind = body
-            code += (pipe_code if kind == PIPE else steps_code)(shape, holds, channels)
+            if what == "stuck":
+                code += [STEPS, 1, GET, *rest]
+            elif what == "asks":
+                rows = asks(rest)
+                code += [STEPS, len(rows), *(number for row in rows for number in row)]
+            else:
+                (shape, kind), (holds, channels, clients) = what, rest
+                if kind == PIPE:
+                    code += pipe_code(shape, holds, channels)
+                else:
+                    code += steps_code(shape, holds, channels, clients.places)
         return np.array(code, np.int32), np.array(starts, np.int64)
 
 
@@ -160,12 +206,13 @@ class Called(Protocol):
 class Hand:
     """What a generator of one function in a process writes with."""
 
-    __slots__ = ("callees", "check", "drain", "emit", "settle", "tracer", "wait")
+    __slots__ = ("callees", "check", "drain", "emit", "flush", "note", "settle", "tracer", "wait")
 
-    def __init__(self, tracer: Tracer, callees: Mapping[str, Called]) -> None:
+    def __init__(self, tracer: Tracer, callees: Mapping[str, Called], clients: Clients) -> None:
         self.tracer = tracer
         self.callees = callees
-        self.emit, self.wait, self.drain = tracer.emit, tracer.wait, tracer.drain
+        self.emit, self.note = partial(tracer.emit, clients), partial(tracer.note, clients)
+        self.wait, self.drain, self.flush = tracer.wait, tracer.drain, tracer.flush
         self.settle, self.check = tracer.settle, tracer.check
 
     @property
