@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
-from allo.backend.rtl.regions.build import Inputs
+from allo.backend.rtl.regions.follow.instances import Inputs
 from allo.backend.rtl.regions.predict import RegionPrediction, model_of, predict
 from allo.backend.rtl.regions.sizing import size
 from allo.dialects.boundary.arguments import Call, Parameter, Signature

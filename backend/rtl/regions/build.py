@@ -13,36 +13,12 @@ from ..graph.prune import bodies_of, regions_of
 from ..graph.regions import Call
 from ..plan.stream_order import buffer_words
 from .follow.code import FunctionCode, Run
-from .follow.instances import MANY, ChannelPlace, FifoPlace, Frame, Nested, Process, Words
+from .follow.instances import MANY, ChannelPlace, FifoPlace, Frame, Inputs, Nested, Process
 from .follow.needs import Needs, find_needs
 from .follow.tracer import CHUNK, Budget, Queue
 from .graph import Member, RegionGraph
 from .native import Engine, Ints
 from .refusal import Unforeseen
-
-
-@dataclass(slots=True)
-class Inputs:
-    """What a run is given: words as unsigned numbers of as many bits as they have.
-
-    Attributes:
-        arrays: of each array parameter its words bank after bank, in the order of the design's.
-        scalars: of each scalar port, in their order.
-        streams: of each stream parameter the words that come in, None where any number does.
-    """
-
-    arrays: list[Words | None]
-    scalars: list[int]
-    streams: list[Sequence[int] | None]
-
-    @classmethod
-    def none(cls, module: CompiledModule) -> Inputs:
-        """Those of a run in which nothing that is given decides."""
-        return cls(
-            [None for _ in module.function.parameters],
-            [0 for _ in module.interface.scalars_in],
-            [None for _ in module.function.streams],
-        )
 
 
 @dataclass(slots=True)

@@ -13,9 +13,9 @@ from allo.dialects.reports.figures import place_text
 from allo.dialects.reports.regions import FifoReport, ProcessReport, RegionReport, ThrottleReport
 
 from ..compiled import CompiledModule
-from .build import Build, Inputs
+from .build import Build
 from .follow.bodies import refuse_tries
-from .follow.instances import MANY, Process
+from .follow.instances import MANY, Inputs, Process
 from .follow.needs import deciding_inputs, find_needs
 from .follow.tracer import Budget
 from .native import Longs, Status

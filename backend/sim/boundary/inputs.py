@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
-from allo.backend.rtl.regions.build import Inputs
+from allo.backend.rtl.regions.follow.instances import Inputs
 from allo.dialects.core.partition import ArrayLayout
 
 from .storage import banks_and_words, cell_bits, word_bits

@@ -49,6 +49,30 @@ class ChannelPlace:
     putting: bool
 
 
+@dataclass(slots=True)
+class Inputs:
+    """What a run is given: words as unsigned numbers of as many bits as they have.
+
+    Attributes:
+        arrays: of each array parameter its words bank after bank, in the order of the design's.
+        scalars: of each scalar port, in their order.
+        streams: of each stream parameter the words that come in, None where any number does.
+    """
+
+    arrays: list[Words | None]
+    scalars: list[int]
+    streams: list[Sequence[int] | None]
+
+    @classmethod
+    def none(cls, module: CompiledModule) -> Inputs:
+        """Those of a run in which nothing that is given decides."""
+        return cls(
+            [None for _ in module.function.parameters],
+            [0 for _ in module.interface.scalars_in],
+            [None for _ in module.function.streams],
+        )
+
+
 class Whole(Protocol):
     """What an instance asks of the design that it stands in."""
 
