@@ -11,9 +11,22 @@ import numpy as np
 import pytest
 
 import allo
+import allo.dataflow as df
 from allo.backend.hls.errors import HlsConfigError
 from allo.errors import PlacementError
-from allo.ir.types import Fixed, Int, Struct, UInt, bool, float16, float32, float64, int8, int32
+from allo.ir.types import (
+    Fixed,
+    Int,
+    Stream,
+    Struct,
+    UInt,
+    bool,
+    float16,
+    float32,
+    float64,
+    int8,
+    int32,
+)
 from tests.hls.test_split_arguments import compile_here
 
 RNG = np.random.default_rng(31)
@@ -125,6 +138,29 @@ def test_functions_and_subscripts_that_data_decide(wrap_io: bool) -> None:
     A, B = RNG.integers(-1000, 1000, (2, 8, 64)).astype(np.int32)
     mod = check(s, A, B, RNG.permutation(8).astype(np.int32), wrap_io=wrap_io)
     assert ("void inner_s0(" in mod.hls_code) != wrap_io
+
+
+def test_processes_of_a_region_get_the_ports_of_their_array() -> None:
+    @df.region()
+    def piped(A: int32[4, N], B: int32[4, N]):
+        words: Stream[int32, 4]
+
+        @df.kernel(mapping=[1], args=[A])
+        def reader(a: int32[4, N]):
+            for i, j in allo.grid(4, N):
+                words.put(a[i, j])
+
+        @df.kernel(mapping=[1], args=[B])
+        def writer(b: int32[4, N]):
+            for i, j in allo.grid(4, N):
+                b[i, j] = words.get() + 1
+
+    s = df.customize(piped)
+    s.place("piped:A", "hbm[0:2]")
+    s.place("piped:B", "hbm[4:8]")
+    A, B = RNG.integers(-1000, 1000, (2, 4, N)).astype(np.int32)
+    text = check(s, A, B, wrap_io=False).hls_code
+    assert "(A_0, A_1, words);" in text and "(B_0, B_1, B_2, B_3, words);" in text
 
 
 KINDS = [int8, Int(12), UInt(3), Int(33), Fixed(12, 4), float16, float32, float64, bool]

@@ -6,6 +6,8 @@ Programs from memory take them often; other programs never do.
 
 from __future__ import annotations
 
+import random
+
 from ..program import Program
 from ..types import INT32
 from ..writer import Array, Scalar, Writer
@@ -24,11 +26,17 @@ def passing_kernel(w: Writer, seed: int) -> Program:
         Array("x", integer_type(w), (w.pick((256, 512, 1024)),)),
         Array("at", INT32, (length,)),
     ]
+    # A choice of its own, so that other programs stay as they are.
+    own = random.Random(f"stores of {seed}")
+    if stores := own.random() < 0.4:
+        params.append(Array("z", INT32, (own.choice((256, 1024)),)))
     with w.function() as lines:
         into_scope(w, params)
         _nest(w, tiles, tile, params)
         if w.chance(0.4):
             _nest(w, tiles, tile, params)
+        if stores:
+            _stored(w, own, tile, params)
         body = list(lines)
     program = kernel(w, seed, params, None, body)
     program.runs = 2
@@ -38,6 +46,26 @@ def passing_kernel(w: Writer, seed: int) -> Program:
 def _nest(w: Writer, tiles: int, tile: int, params: list[Array | Scalar]) -> None:
     kind = w.pick((_in_step, _in_step, _tiles, _rows, *[_asked] * 4))
     kind(w, tiles, tile, w.fresh("i"), params)
+
+
+def _stored(w: Writer, rng: random.Random, tile: int, params: list[Array | Scalar]) -> None:
+    """Elements of z that data decide: stored, or loaded and stored, perhaps the same ones again."""
+    [extent] = params[-1].shape
+    name = w.fresh("i")
+    few = rng.choice((extent - 1, extent - 1, 3))
+    place, other = f"at[{name}] & {few}", f"(at[{name}] + {name}) & {few}"
+    w.line(f"for {name} in range({tile}):")
+    lead = "    "
+    if rng.random() < 0.3:
+        w.line(f"    if at[{name}] > {rng.randint(-9, 9)}:")
+        lead = "        "
+    added = f"z[{place}] = z[{place}] + at[{name}]"
+    w.line(
+        lead
+        + rng.choice((f"z[{place}] = {name} - 7", added, added, f"z[{place}] = z[{other}] + 1"))
+    )
+    if rng.random() < 0.3:
+        w.line(f"{lead}z[{other}] = z[{other}] - {name}")
 
 
 def _sum(w: Writer, first: str, second: str) -> str:
