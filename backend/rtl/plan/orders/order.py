@@ -18,23 +18,27 @@ Distance = Callable[[Node, Node], int | None]
 
 
 class Apart:
-    """Which accesses are known not to meet others, found for one and kept for all that are alike."""
+    """Which accesses are known not to meet others, found for one and kept for all that are alike.
+
+    Attributes:
+        kinds: of each access, equal for those that are alike.
+    """
 
     def __init__(self, nodes: Sequence[Node], alike: Callable[[Node], Hashable] | None) -> None:
-        self._kinds = [k if alike is None else alike(node) for k, node in enumerate(nodes)]
+        self.kinds = [k if alike is None else alike(node) for k, node in enumerate(nodes)]
         self._members: dict[Hashable, int] = defaultdict(int)
-        for k, kind in enumerate(self._kinds):
+        for k, kind in enumerate(self.kinds):
             self._members[kind] |= 1 << k
         self._found: dict[Hashable, int] = defaultdict(int)
 
     def of(self, k: int) -> int:
         """The accesses that one is known not to meet."""
-        return self._found[self._kinds[k]]
+        return self._found[self.kinds[k]]
 
     def add(self, k: int, other: int) -> int:
         """Note that an access does not meet another; all those that it therefore does not meet."""
-        members = self._members[self._kinds[other]]
-        self._found[self._kinds[k]] |= members
+        members = self._members[self.kinds[other]]
+        self._found[self.kinds[k]] |= members
         return members
 
 
@@ -62,6 +66,9 @@ class Orders:
     ) -> None:
         self._nodes, self._meet, self._least, self._bypass = nodes, meet, least, bypass
         self._near, self._far = Apart(nodes, alike), Apart(nodes, alike)
+        self._kinds = self._near.kinds
+        self._distances: dict[tuple[Hashable, Hashable], int] = {}
+        """The distances that were found, for all accesses that are alike."""
         self._stores = sum(1 << k for k, node in enumerate(nodes) if node.kind == "store")
         self._following: list[list[tuple[int, int]]] = [[] for _ in nodes]
         self._edges: list[Edge] = []
@@ -131,6 +138,7 @@ class Orders:
                 after[source] |= found
                 after_by_a_cycle[source] |= found if latency else after_by_a_cycle[target]
         everything = (1 << count) - 1
+        kinds, known = self._kinds, self._distances
         for source in reversed(range(count)):
             is_store = self._nodes[source].kind == "store"
             ordered = later = 0
@@ -143,10 +151,13 @@ class Orders:
             while rest:
                 target = (rest & -rest).bit_length() - 1
                 rest ^= 1 << target
-                distance = least(self._nodes[source], self._nodes[target])
+                distance = known.get((kinds[source], kinds[target]))
                 if distance is None:
-                    rest &= ~self._far.add(source, target)
-                    continue
+                    distance = least(self._nodes[source], self._nodes[target])
+                    if distance is None:
+                        rest &= ~self._far.add(source, target)
+                        continue
+                    known[kinds[source], kinds[target]] = distance
                 latency = self._edge(source, target, distance)
                 if distance > 1 or latency < 0:
                     continue

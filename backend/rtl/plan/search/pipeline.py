@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -51,12 +51,16 @@ class Pipeline:
     Attributes:
         most: no interval above it is of use; None for no limit.
         known: how accesses meet, by the number of levels that stay outside.
+        bounds: what ports allow, by that number and by what shares them.
     """
 
     leaf: Leaf
     timing: TimingModel
     most: int | None
     known: dict[int, Distances] = field(default_factory=dict)
+    bounds: dict[tuple[int, bool, bool], tuple[int, Hashable | None, int]] = field(
+        default_factory=dict
+    )
 
     def plan(self) -> Region:
         """Schedule the leaf; it may move levels into loops around it."""
@@ -136,6 +140,7 @@ class Pipeline:
         """Find the edges of the body again: what a load can take past a register depends on its operators."""
         for distances in self.known.values():
             distances.orders.clear()
+        self.bounds.clear()
 
     def _best(self) -> tuple[_Choice, list[_Choice]]:
         """The best choice, and all that were tried; the body is as the last one leaves it."""
@@ -237,7 +242,12 @@ class Pipeline:
             restore(body, again.times)
             ii, why = again.ii, again.limit
         else:
-            ii, why = self._scheduled(again.ii if again is not None else 0, mapped, most)
+            key = outer, gated, joined
+            if key not in self.bounds:
+                self.bounds[key] = port_bound(body)
+            ii, why = self._scheduled(
+                again.ii if again is not None else 0, mapped, most, self.bounds[key]
+            )
         body.ii, body.overlaps = ii, True
         found = most is None or ii <= most
         times = times_of(body) if found else []
@@ -249,10 +259,12 @@ class Pipeline:
         cycles = runs * (follow * ii + body.depth) if found else NEVER
         return _Choice(outer, ii, body.depth, cycles, why, bypass, gated, joined, mapped, times)
 
-    def _scheduled(self, start: int, mapped: bool, most: int | None) -> tuple[int, str]:
+    def _scheduled(
+        self, start: int, mapped: bool, most: int | None, bound: tuple[int, Hashable | None, int]
+    ) -> tuple[int, str]:
         """Schedule the body with the least interval found from ``start`` on; what holds it there."""
         body, asked = self.leaf.body, self.leaf.asked or 1
-        least, port, demand = port_bound(body)
+        least, port, demand = bound
         ii = max(asked, least, start)
         of_port = ""
         if port is not None and least > asked:
