@@ -20,6 +20,7 @@ import numpy as np
 
 from allo.backend.devices import DEFAULT_DEVICE, resources_of
 from allo.backend.sim import external_memory
+from allo.backend.sim.boundary.traffic import DRAM, IDEAL
 from allo.designs.llm.config import Architecture
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.encoder_cycles import predict_encoding
@@ -51,9 +52,11 @@ def share_of(config: Architecture, wide: Wide, block: Block, count: int, cycles:
     return products / (cycles * wide.channels * wide.lanes * block.rows)
 
 
-def simulate(config: Architecture, wide: Wide, block: Block, count: int) -> list[Row]:
+def simulate(
+    config: Architecture, wide: Wide, block: Block, count: int, timing: str = IDEAL
+) -> list[Row]:
     """Encode ``count`` tokens in simulated RTL."""
-    module, building = built(config, wide, block)
+    module, building = built(config, wide, block, timing)
     weights = random_weights(config)
     memories = make_block_memories(weights, wide, block)
     tokens = np.random.default_rng(2).integers(0, config.vocab, count)
@@ -109,13 +112,20 @@ def main() -> int:
         ("layers", 1), ("tokens", 128), ("rows", 4), ("block", 32), ("heads", 12), ("norms", 4),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--timing", default=IDEAL, choices=(IDEAL, DRAM), help="of the channels")
     given, rest = parser.parse_known_args()
     warnings.simplefilter("ignore", DTypeWarning)
     wide = Wide(heads=given.heads, gelu_interval=1)
     block = Block(given.rows, given.block, given.tokens, given.norms)
-    rows = simulate(dataclasses.replace(BASE, layers=given.layers), wide, block, given.tokens)
+    config = dataclasses.replace(BASE, layers=given.layers)
+    rows = simulate(config, wide, block, given.tokens, given.timing)
     rows += estimate(BASE, wide, block, given.tokens)
-    return finish("llm_bert", f"BERT-base: a sequence of {given.tokens} tokens", rows, rest)
+    return finish(
+        "llm_bert",
+        f"BERT-base: a sequence of {given.tokens} tokens, {given.timing} channels",
+        rows,
+        rest,
+    )
 
 
 if __name__ == "__main__":

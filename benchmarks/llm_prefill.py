@@ -16,6 +16,7 @@ import warnings
 import numpy as np
 
 from allo.backend.sim import PerBank, RTLModule, external_memory
+from allo.backend.sim.boundary.traffic import DRAM, IDEAL
 from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_block_step
@@ -32,9 +33,11 @@ FIRST_TOKEN_MS = 16.0
 UTILISATION = 0.9
 
 
-def built(config: Architecture, wide: Wide, block: Block) -> tuple[RTLModule, float]:
+def built(
+    config: Architecture, wide: Wide, block: Block, timing: str = IDEAL
+) -> tuple[RTLModule, float]:
     """The accelerator for blocks with its model, against HBM2; seconds of CPU that both took."""
-    channels = external_memory("hbm2", clock_mhz=CLOCK_MHZ)[: wide.channels]
+    channels = external_memory("hbm2", clock_mhz=CLOCK_MHZ, timing=timing)[: wide.channels]
     began = cpu_seconds()
     module = schedule_block(config, wide, block).build(
         target="verilog",
@@ -48,10 +51,12 @@ def built(config: Architecture, wide: Wide, block: Block) -> tuple[RTLModule, fl
     return module, taken
 
 
-def measure(config: GPTConfig, wide: Wide, block: Block, count: int) -> list[Row]:
+def measure(
+    config: GPTConfig, wide: Wide, block: Block, count: int, timing: str = IDEAL
+) -> list[Row]:
     """A prompt of ``count`` tokens, and the token behind it."""
     warnings.simplefilter("ignore", DTypeWarning)
-    module, building = built(config, wide, block)
+    module, building = built(config, wide, block, timing)
     weights = random_weights(config)
     memories = make_block_memories(weights, wide, block)
     tokens = np.random.default_rng(2).integers(0, config.vocab, count + 1)
@@ -97,14 +102,20 @@ def main() -> int:
         ("most", 128), ("heads", 4), ("norms", 4),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--timing", default=IDEAL, choices=(IDEAL, DRAM), help="of the channels")
     given, rest = parser.parse_known_args()
     config = GPTConfig(
         layers=given.layers, d=1024, heads=16, ffn=4096, context=256, vocab=given.vocab
     )
     wide = Wide(heads=given.heads, gelu_interval=1)
     block = Block(given.rows, given.block, given.most, given.norms)
-    rows = measure(config, wide, block, given.tokens)
-    return finish("llm_prefill", f"LLM: a prompt of {given.tokens} tokens", rows, rest)
+    rows = measure(config, wide, block, given.tokens, given.timing)
+    return finish(
+        "llm_prefill",
+        f"LLM: a prompt of {given.tokens} tokens, {given.timing} channels",
+        rows,
+        rest,
+    )
 
 
 if __name__ == "__main__":

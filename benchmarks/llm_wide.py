@@ -1,13 +1,15 @@
 """The wide transformer accelerator: a token at the speed of the memory, and how it scales.
 
 scripts/python benchmarks/llm_wide.py [--model llama-3.2-1b] [--layers N] [--bits 4] [--clock MHZ]
-    [--cache external] [--scaling]
+    [--cache external] [--scaling] [--timing dram]
 
 Simulated RTL in the in-process engine, built for 300 MHz. The design runs at that clock, or at
 what `--clock` says, against a model of HBM2 with channels of 14.4 GB/s. The weights are random;
 every logit is compared with the NumPy reference. The tables (factors, biases, gains, embeddings), the
 logits and, with `--cache external`, keys and values lie on the channels of the weights, line by line in
 turn, behind the same latency and bandwidth; `--tables ideal` gives tables and logits a memory without either.
+Channels are ideal ones, with bandwidth and latency alone; `--timing dram` gives them banks, rows and refresh,
+while bounds and predictions stay those of ideal channels.
 With fewer layers or tokens than the model has, the cycles of the whole model are foretold from the report,
 by what foretells those simulated.
 """
@@ -24,7 +26,7 @@ import warnings
 import numpy as np
 
 from allo.backend.sim import MemoryChannel, PerBank, external_memory
-from allo.backend.sim.boundary.traffic import TICKS
+from allo.backend.sim.boundary.traffic import DRAM, IDEAL, TICKS
 from allo.designs.llm.checkpoints.architecture import rotary_angles
 from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.build import schedule
@@ -91,6 +93,7 @@ def measure(
     clock_mhz: float = CLOCK_MHZ,
     tables: bool = True,
     whole: Architecture | None = None,
+    timing: str = IDEAL,
 ) -> list[Row]:
     """One decode step: its cycles beside those in which the channels could move the weights.
 
@@ -98,9 +101,10 @@ def measure(
         clock_mhz: the clock that the design runs at, so how much a channel moves in a cycle.
         tables: whether tables and logits lie on the channels of the weights, or in an ideal memory.
         whole: the model that ``config`` has some layers or tokens of, whose cycles are foretold.
+        timing: of the channels: bandwidth and latency, or banks, rows and refresh.
     """
     warnings.simplefilter("ignore", DTypeWarning)
-    channels = external_memory("hbm2", clock_mhz=clock_mhz)[: wide.channels]
+    channels = external_memory("hbm2", clock_mhz=clock_mhz, timing=timing)[: wide.channels]
     # A port whose lines lie on all channels has as many on their way as one of a single channel.
     ahead = channels[0].lines_ahead
     channels = tuple(dataclasses.replace(channel, prefetch=ahead) for channel in channels)
@@ -125,12 +129,13 @@ def measure(
     cycles = module.cycles or 0
     moved = step_bytes(config, wide, position)
     real = weight_bytes(config, wide) + sum(moved[array] for array in beside)
-    channel = channel_of(channels[0])
+    channel = channel_of(external_memory("hbm2", clock_mhz=clock_mhz)[0])
     bound = real / (wide.channels * channel.bytes_per_cycle)
     foretold = predict_step(module.report, config, wide, position, channel, beside).cycles
     share = bound / cycles
     note = (
-        f"{len(got):,} logits equal, {1e6 * clock_mhz / cycles:,.1f} tokens/s at {clock_mhz:g} MHz, "
+        f"{timing} channels, {len(got):,} logits equal, "
+        f"{1e6 * clock_mhz / cycles:,.1f} tokens/s at {clock_mhz:g} MHz, "
         f"foretold {foretold:,} ({foretold / cycles - 1:+.2%}); estimates: {module.report.fmax_mhz:.0f} MHz, "
         + ", ".join(f"{count:,} {kind}" for kind, count in module.report.resources.items())
     )
@@ -178,6 +183,7 @@ def main() -> int:
     )
     parser.add_argument("--cache", default="chip", choices=("chip", "external"))
     parser.add_argument("--tables", default="external", choices=("external", "ideal"))
+    parser.add_argument("--timing", default=IDEAL, choices=(IDEAL, DRAM), help="of the channels")
     parser.add_argument("--position", type=int, default=POSITION, help="of the token")
     parser.add_argument("--context", type=int, default=256, help="tokens that the cache holds")
     parser.add_argument("--top", type=int, default=0, help="largest logits to give beside all")
@@ -191,7 +197,7 @@ def main() -> int:
         for channels, lanes in SCALING:
             wide = Wide(channels=channels, lanes=lanes, vector=8, heads=2)
             name = f"{channels} channels, {lanes} lanes"
-            rows += measure(config, wide, 24, name, tables=tables)[:2]
+            rows += measure(config, wide, 24, name, tables=tables, timing=given.timing)[:2]
     else:
         title, whole, heads = MODELS[given.model]
         whole = dataclasses.replace(whole, context=given.context)
@@ -205,11 +211,13 @@ def main() -> int:
             cache=given.cache,
         )
         name = f"{title}, W{wide.bits}A8, {layers} layers"
-        rows += measure(config, wide, given.position, name, given.clock, tables, whole)
+        rows += measure(
+            config, wide, given.position, name, given.clock, tables, whole, given.timing
+        )
         if given.figure:
             rows[0] = dataclasses.replace(rows[0], figures={given.figure: rows[0].value})
     clock = f"{CLOCK_MHZ if given.scaling else given.clock:g} MHz"
-    return finish("llm_wide", f"LLM: one token, {clock}", rows, rest)
+    return finish("llm_wide", f"LLM: one token, {clock}, {given.timing} channels", rows, rest)
 
 
 if __name__ == "__main__":

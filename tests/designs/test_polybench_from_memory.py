@@ -8,7 +8,7 @@ import pytest
 from allo.backend.sim import external_memory
 from allo.designs.polybench import kernels
 from allo.designs.polybench.memory import NAMES as DESIGNED
-from allo.designs.polybench.memory.suite import NAMES, arrays_of, schedule
+from allo.designs.polybench.memory.rest.suite import NAMES, arrays_of, schedule
 from tests.designs.suites import assert_close, assert_same_bits, call, copies
 
 TOLERANCE = 1e-4

@@ -42,6 +42,7 @@ BENCHMARKS = (
     Benchmark(("exact",), "exact_schedules", slow=True),
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("memory",), "rtl_memory", ("--timing", "dram"), slow=True),
+    Benchmark(("memory",), "rtl_memory_suite", ("--timing", "dram"), slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),

@@ -8,6 +8,7 @@ from math import floor
 
 from allo.designs.polybench import memory
 from allo.designs.polybench.budgets import NAMES, load
+from allo.designs.polybench.memory.rest.suite import NAMES as OTHERS
 from benchmarks import exact_schedules, rtl_memory
 from benchmarks.polybench_bounds import bound
 from benchmarks.polybench_shares import STREAM_HLS, Taken, gain, mean, microseconds
@@ -209,6 +210,29 @@ def polybench_memory(figures: Figures) -> str:
     return _table([*head, *tail], "---:", rows)
 
 
+def polybench_suite(figures: Figures) -> str:
+    """Cycles from memory to memory of the kernels without a design of their own for it."""
+    rows = []
+    for name in OTHERS:
+        if f"memory.suite.{name}.small.cycles" not in figures.numbers:
+            continue
+        core, cycles, moved, needed, busy, larger, whole, mhz, lut = (
+            figures.find(f"memory.suite.{name}.{what}")
+            for what in (
+                *("small.core.cycles", "small.cycles", "small.moved.bytes", "small.needed.bytes"),
+                *("small.busy.share", "medium.cycles", "medium.moved.bytes", "medium.mhz", "lut"),
+            )
+        )
+        row = [f"{core:,}", f"{cycles:,}", f"{cycles / core:.3f}", f"{moved:,}", f"{needed:,}"]
+        row += [f"{busy:.1f} %", "memory" if busy >= 75 else "compute"]
+        rate = whole / (larger / mhz) / 1e3
+        row += [f"{larger:,}", f"{mhz:.0f}", f"{larger / mhz:,.0f}", f"{rate:.2f}"]
+        rows.append([name, *row, f"{lut / 1000:,.1f}"])
+    head = ["kernel", "core, cycles", "all, cycles", "all : core", "bytes moved", "needed"]
+    head += ["busiest channel", "bound by", "MEDIUM, cycles", "MHz", "µs", "GB/s", "LUT, thousands"]
+    return _table(head, "---:", rows)
+
+
 def memory_gain(figures: Figures, which: str) -> str:
     """How many times as fast as Prometheus its eleven kernels are: the geometric mean."""
     found = []
@@ -226,6 +250,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench shares": polybench_shares,
     **{f"polybench.gain.dsp_{dsps}": partial(polybench_gain, dsps=dsps) for dsps in BUDGETS},
     "polybench memory": polybench_memory,
+    "polybench suite": polybench_suite,
     **{
         f"polybench.memory.{which}": partial(memory_gain, which=which)
         for which in rtl_memory.CHANNELS
