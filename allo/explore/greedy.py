@@ -55,9 +55,15 @@ def work_bound(kernel: Kernel, units: Units, limits: Limits) -> int:
 
 
 def first_choice(
-    kernel: Kernel, space: Space, units: Units, limits: Limits
+    kernel: Kernel, space: Space, units: Units, limits: Limits, of_bank: float = 2.0
 ) -> dict[int, Row] | None:
-    """A row for each nest that fit together, nests one after the other; None where none is found."""
+    """A row for each nest that fit together, nests one after the other; None where none is found.
+
+    Args:
+        of_bank: blocks of memory that a bank of a local array takes.
+    """
+    local = frozenset(name for name, array in kernel.arrays.items() if array.local)
+    most = None if limits.bram is None else int(limits.bram / max(of_bank, 1e-3))
     nests = choosing(kernel, space)
     least = least_cycles(kernel, space)
     ranked = sorted(nests, key=lambda n: -least[n])
@@ -73,12 +79,13 @@ def first_choice(
                 place,
             )
             for place, row in enumerate(space.rows[n])
+            if limits.lut is None or _tables(row, units) <= limits.lut
         ]
         rows[n] = [space.rows[n][place] for _, place in sorted(cost)]
     best: dict[int, Row] | None = None
     fewest = float("inf")
     for first in rows[ranked[0]][:FIRST]:
-        found = _completed(first, ranked, rows, units, limits)
+        found = _completed(first, ranked, rows, units, limits, local, most)
         if found is None:
             continue
         cycles = sum(row.cycles * kernel.nests[n].entries for n, row in found.items())
@@ -99,21 +106,28 @@ def _tables(row: Row, units: Units) -> int:
 
 
 def _completed(
-    first: Row, ranked: list[int], rows: Mapping[int, list[Row]], units: Units, limits: Limits
+    first: Row,
+    ranked: list[int],
+    rows: Mapping[int, list[Row]],
+    units: Units,
+    limits: Limits,
+    local: frozenset[str],
+    most: int | None,
 ) -> dict[int, Row] | None:
     """The best row of each other nest, one after the other, that goes with those before it."""
     chosen = {ranked[0]: first}
     banks = dict(first.needs)
     taken = dict(first.units)
-    if not _within(taken, units, limits):
+    if not _within(taken, units, limits) or not _few(banks, local, most):
         return None
     for number in ranked[1:]:
         for row in rows[number][:SCANNED]:
             together = {u: max(taken.get(u, 0), row.units.get(u, 0)) for u in {*taken, *row.units}}
-            if _agree(dict(row.needs), banks) and _within(together, units, limits):
-                chosen[number] = row
-                banks |= {d: lcm(f, banks.get(d, 1)) for d, f in row.needs.items()}
-                taken = together
+            if not _agree(dict(row.needs), banks) or not _within(together, units, limits):
+                continue
+            joint = banks | {d: lcm(f, banks.get(d, 1)) for d, f in row.needs.items()}
+            if _few(joint, local, most):
+                chosen[number], banks, taken = row, joint, together
                 break
         else:
             return None
@@ -131,6 +145,11 @@ def _agree(needs: dict[Dimension, int], banks: dict[Dimension, int]) -> bool:
 
 def _count(banks: Mapping[Dimension, int], array: str) -> int:
     return prod(factor for dimension, factor in banks.items() if dimension[0] == array)
+
+
+def _few(banks: dict[Dimension, int], local: frozenset[str], most: int | None) -> bool:
+    """Whether the banks of local arrays are at most so many."""
+    return most is None or sum(_count(banks, array) for array in local) <= most + len(local)
 
 
 def _within(taken: Mapping[Unit, int], units: Units, limits: Limits) -> bool:

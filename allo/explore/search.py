@@ -24,8 +24,9 @@ NO_TIME, INTERRUPTED = "time is used up", "interrupted"
 """How a search ended that would go on."""
 STALE = 3
 """Designs in a row that are no better, after which the search only asks how far the bound is."""
-ENOUGH = 0.002
-"""A gap below which the search ends."""
+CAREFUL = 1.15
+"""Lookup tables of a design to those of the model, before any is built: a first design that is too large
+costs the time of a second one."""
 SOLVE = 10.0
 """Seconds of one solution of the integer program, at most."""
 REORDERED = "sums within 1e-4, as they are added in another order"
@@ -43,7 +44,7 @@ class Search:
     checker: Checker
     trace: Trace
     began: float = field(default_factory=time.monotonic)
-    corrections: Corrections = field(default_factory=Corrections)
+    corrections: Corrections = field(default_factory=lambda: Corrections(lut=CAREFUL))
     good: list[Built] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     longest: float = 0.0
@@ -204,8 +205,8 @@ class Search:
         chosen = [(b, b.choice) for b in self.good if b.choice is not None]
         if problem.objective == "area" or not chosen:
             return None
-        least = min(built.cycles / max(1, choice.cycles) for built, choice in chosen)
-        return max(1, int(self._best().cycles / max(0.5, least)))
+        ratios = [built.cycles / max(1, choice.cycles) for built, choice in chosen]
+        return max(1, int(self._best().cycles / min(1.0, max(0.5, min(ratios)))))
 
     def _greedy(self, problem: Problem) -> Choice | None:
         """A choice that is found without the solver, within the limits as corrected."""
@@ -215,7 +216,9 @@ class Search:
             lut=None if limits.lut is None else int(limits.lut / max(1.0, self.corrections.lut)),
             dsp=None if limits.dsp is None else int(limits.dsp / max(1.0, self.corrections.dsp)),
         )
-        rows = first_choice(self.kernel, problem.space, problem.units, scaled)
+        rows = first_choice(
+            self.kernel, problem.space, problem.units, scaled, self.corrections.bram
+        )
         if rows is None:
             return None
         nests, most = self.kernel.nests, dict[Unit, int]()

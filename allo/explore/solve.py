@@ -65,12 +65,12 @@ class Corrections:
 
     Attributes:
         lut, dsp: measured to modelled.
-        bram: blocks of memory for each bank of a local array; 0 before they are too many.
+        bram: blocks of memory for each bank of a local array.
     """
 
     lut: float = 1.0
     dsp: float = 1.0
-    bram: float = 0.0
+    bram: float = 2.0
     done: list[Choice] = field(default_factory=list)
 
 
@@ -210,7 +210,8 @@ class _Program:
                 self._model.add(found[name] <= int(limit / max(ratio, 1e-3)))
         if self._corrections.bram and self._problem.limits.bram is not None:
             most = int(self._problem.limits.bram / self._corrections.bram)
-            self._model.add(sum((count * variable for count, variable in self._local), 0) <= most)
+            banks = sum((count * variable for count, variable in self._local), 0)
+            self._model.add(banks <= most + len(self._problem.kernel.arrays))
         return found
 
     def _most(self, number: int, unit: Unit | None, group: Sequence[int]) -> cp_sat.IntVar:

@@ -13,7 +13,7 @@ from allo.designs.polybench.blas.gemm import gemm
 from allo.designs.polybench.budgets import load
 from allo.errors import AutoscheduleError
 from allo.explore import FoundSchedule, Progress
-from allo.explore.check import Checker
+from allo.explore.check import Checker, _equal
 from allo.explore.model.read import read_kernel
 from tests.explore import kernels
 
@@ -184,6 +184,21 @@ def test_limits_that_contradict_what_was_applied_are_refused() -> None:
     with pytest.raises(AutoscheduleError) as refused:
         allo.autoschedule(s, max_dsp=3, **QUICK)
     assert "primitives applied already (pipeline, unroll)" in str(refused.value)
+
+
+def test_two_accesses_of_one_array_get_banks_for_both() -> None:
+    found = allo.autoschedule(kernels.triangle, max_dsp=130, **FLOATS)
+    designs = [t for t in found.trace.tried if t.modelled is not None]
+    assert designs and all(t.cycles <= 1.1 * t.modelled for t in designs)
+
+
+def test_nan_and_wide_integers_are_compared_by_value() -> None:
+    nan = np.array([np.nan, 1.0], np.float32)
+    other = np.array([0xFFC00001, 0x3F800000], np.uint32).view(np.float32)
+    assert _equal(nan, other, False)
+    assert not _equal(nan, np.array([1.0, np.nan], np.float32), False)
+    wide = [np.array([2**70, n], dtype=object) for n in (1, 1, 2)]
+    assert _equal(wide[0], wide[1], False) and not _equal(wide[0], wide[2], True)
 
 
 def test_what_is_read_of_a_kernel() -> None:

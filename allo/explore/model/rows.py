@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import lcm, prod
 
 import numpy as np
 
@@ -27,6 +27,8 @@ PORTS = 2
 OF_ELEMENT, OF_TURN = 170, 32
 """Lookup tables beside the units: of an element that is computed at once, and of each further operation
 that a unit takes in turn; before any design is measured."""
+JOINT = 4
+"""Banks that suit two accesses of a nest at once, at most this many times those that one needs."""
 CHAINED = 4
 """The most terms of a float sum in one iteration where it may not become a tree."""
 
@@ -383,5 +385,7 @@ class _Rows:
                 count = banks(subscript, whole, array.shape[dim])
                 if count > 1:
                     key = (access.array, dim)
-                    needs[key] = max(needs.get(key, 1), count)
+                    joint = lcm(needs.get(key, 1), count)
+                    fits = joint <= min(array.shape[dim], JOINT * max(needs.get(key, 1), count))
+                    needs[key] = joint if fits else max(needs.get(key, 1), count)
         return needs
