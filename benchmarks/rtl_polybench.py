@@ -37,7 +37,7 @@ from allo.designs.polybench.budgets import NAMES, Budgeted, load, most_pairs
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
 from benchmarks.harness import Row, finish
-from benchmarks.polybench_bounds import FED, REASONS, Bound, bound
+from benchmarks.polybench_bounds import CLOCK, FED, REASONS, Bound, bound
 from benchmarks.polybench_shares import STREAM_HLS, WANTED, Taken, gain, mean, microseconds
 
 BUDGETS = {220: 44, 2560: 512, 9024: 1804}
@@ -45,8 +45,6 @@ BUDGETS = {220: 44, 2560: 512, 9024: 1804}
 DEVICE = {kind: resources_of(DEFAULT_DEVICE)[kind] for kind in ("lut", "ff", "dsp", "bram")}
 """What a U280 has."""
 SIZE = "medium"
-CLOCK = 300.0
-"""Megahertz that are asked for."""
 TOLERANCE = 1e-4
 """Of the largest element, against NumPy, which adds in another order."""
 GIVEN = {

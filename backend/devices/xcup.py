@@ -1,15 +1,15 @@
 """AMD UltraScale+, speed grade -2L, which the U280 has.
 
-No open tool routes for it. The delays of operators are scaled from those of ECP5, which were fitted to
-nextpnr. Of those of signals, a table with its wire takes 0.30 ns, as AMD budgets it for the U280's grade
-(``report_failfast`` of Vivado's ``designutils``: 0.35, 0.30 and 0.25 ns a table for grades 1, 2 and 3), carry
-chains are those that FloPoCo read in Vivado's reports for a VU3P of this grade, and a multiplier block
-takes what routed designs of grade 1 show (1.92 ns), less the difference of the grades.
-
-Vivado's router measured more (``docs/internals/device_record.md``, "Routed delays of AMD's families").
-From register to register, the delays of signals make sums of 8 to 128 bits 35 to 42 % too short,
-comparisons 26 to 37 %, logic 50 to 53 % and selects 43 to 56 %. Those of operators are 12 % below to 17 %
-above it for sums, and 13 to 18 % below it for logic. So estimated clocks of this family are too fast.
+No open tool routes for it here. Its delays rest on what Vivado placed and routed out of context
+(``docs/internals/device_record.md``, "Routed delays of AMD's families"): 0.419 ns from register to register
+without logic, structures of 8 to 128 bits between registers, and AMD's own float cores. The two do not agree:
+a table with its wires takes 0.45 ns in a structure that nothing presses, and some 0.33 ns in a core at its
+clock. Here it is 0.36 ns (``table`` and ``wire``), a sum 0.52 ns and 0.008 ns a bit, a comparison 0.005 ns a
+bit, and a doubling of the readers beyond eight 0.05 ns. So structures of tables come out up to a fifth faster
+than routed and cores up to a fifth slower. 1.345 ns to the word of a block of RAM and 0.51 ns to its ports
+are as routed. ``block`` makes a product of 16 bits between registers outside of its block take what was
+routed, less a tenth; ``dsp_ns`` is between that and one with registers inside, 544 MHz. Blocks of 288 kbit
+and enables are not from them.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ RECORD = DeviceRecord(
     name="xcup",
     title="AMD UltraScale+",
     operators=OperatorDelays(
-        register_ns=0.35, gate_ns=0.22, mux_ns=0.23, fanout_ns=0.04, level_ns=0.40,
-        fanin=6, carry_ns=0.55, carry_bit_ns=0.012, dsp_ns=2.4, dsp_shape=(26, 17), source_ns=1.0,
-        luts_for_dsp=64, glue_ns=0.35, glue_bit_ns=0.02, memory_out_ns=1.2, memory_in_ns=0.5,
-        absorbs=True,
+        register_ns=0.419, gate_ns=0.20, mux_ns=0.20, fanout_ns=0.05, level_ns=0.36,
+        fanin=6, carry_ns=0.52, carry_bit_ns=0.008, dsp_ns=1.88, dsp_shape=(26, 17), source_ns=1.0,
+        luts_for_dsp=64, glue_ns=0.33, glue_bit_ns=0.015, memory_out_ns=1.345, memory_in_ns=0.51,
+        compare_bit_ns=0.005, absorbs=True, packs=True,
         smaller_sums=frozenset(
             {("f32", 100.0), ("f32", 200.0), ("f32", 250.0), ("f32", 300.0), ("bf16", 200.0)}
         ),
     ),
     signals=SignalDelays(
-        clock_out=0.08, wire=0.21, far=0.12, spread=0.06, table=0.09, joined=0.08, carry=0.30,
-        carry_bit=0.005, block=1.7, memory=1.1, setup=0.05, control=0.05, ultra=1.6,
+        clock_out=0.369, wire=0.27, far=0.12, spread=0.05, table=0.09, joined=0.08, carry=0.25,
+        carry_bit=0.008, compare_bit=0.005, block=1.31, memory=1.19, setup=0.05, control=0.05, ultra=1.6,
+        flattest=True,
     ),
     cells=Cells(
         inputs=6, dsp=(27, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True,

@@ -45,18 +45,18 @@ print(mod.report)
 
 <!-- output -->
 ```text
-68 cycles
+69 cycles
 crc32 · allo rtl
 
-    clock   predicted cycles   measured cycles     time   LUT   FF
- ──────────────────────────────────────────────────────────────────
-  200 MHz                 68                68   340 ns   184   77
+    clock   predicted cycles   measured cycles     time   LUT    FF
+ ───────────────────────────────────────────────────────────────────
+  200 MHz                 69                69   345 ns   184   111
 
-crc32 (crc32.py:43): 68 cycles
+crc32 (crc32.py:43): 69 cycles
 
   loop      line          trips   II   depth   cycles   entries   total   limited by
  ────────────────────────────────────────────────────────────────────────────────────
-  S_n_0.n   crc32.py:47      64    1       2       65         1      65
+  S_n_0.n   crc32.py:47      64    1       3       66         1      66
 
 …
 ```

@@ -110,7 +110,7 @@ def _extended_sample(rng: random.Random, form: tuple[str, int] | None, width: in
 
 
 def test_narrow_operands_make_a_product_small() -> None:
-    library = OperatorLibrary("xcup", 200.0)
+    library = OperatorLibrary("xcup", 250.0)
     wide = library.find("arith.muli", ("i32", "i32"), "i32")
     narrow = library.find("arith.muli", ("i32", "i32"), "i32", {"extended": (("s", 8), ("s", 8))})
     assert (wide.resources.dsp, narrow.resources.dsp) == (3, 1)
@@ -280,7 +280,7 @@ def test_products_as_units(width: int, extended: tuple | None, text: str) -> Non
         extended = None
     kind, full = f"i{width}", (1 << width) - 1
     attributes = {"extended": extended} if extended else {}
-    operator = OperatorLibrary().find("arith.muli", (kind, kind), kind, attributes)
+    operator = OperatorLibrary(clock_mhz=400.0).find("arith.muli", (kind, kind), kind, attributes)
     rng = random.Random(width)
     columns = []
     for letter, bits in extended or (("u", width), ("u", width)):

@@ -295,7 +295,7 @@ def test_a_float_sum_names_its_recurrence(figures):
     (loop,) = module.report.functions[0].loops
     figures.hold("rtl.dot.ii", loop.ii)
     assert loop.limit.partition("; ")[0] == (
-        f"II={loop.ii}: s line 6 -> line 4 (dot.py:6:13) through fadd_f32_fast, "
+        f"II={loop.ii}: s line 6 -> line 4 (dot.py:6:13) through fadd_f32, "
         f"latency {loop.ii}, distance 1"
     )
 

@@ -110,7 +110,8 @@ def test_a_search_ends_where_it_hits(kernel, loops: str, engine: str):
         expected = values[:hit].sum() if kernel is add_up else hit
         assert module(values, hit + 5) == expected
         interval = 1 if loops or kernel in (scan, add_up) else 2
-        assert module.cycles == interval * hit + 5
+        # a sum that is chained to the word of a memory takes a cycle of its own
+        assert module.cycles == interval * hit + (6 if kernel is add_up else 5)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

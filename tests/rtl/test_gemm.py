@@ -51,7 +51,7 @@ def test_a_short_row_names_the_recurrence(figures):
     report = compile_design((DATA / "gemm_f32.mlir").read_text(), "gemm").report
     loop = loop_called(report, "k*j.outer")
     pattern = (
-        r"II=(\d+): C_row line 5 -> line 5 \(gemm\.py:5:9\) through fadd_f32_fast, "
+        r"II=(\d+): C_row line 5 -> line 5 \(gemm\.py:5:9\) through fadd_f32, "
         r"latency (\d+), distance 2; `s\.interleave`, .*"
     )
     found = re.fullmatch(pattern, loop.limit)

@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Any, dict[str, int], int]] = {
     "three": (three, {}, 0),
     "negative": (negative, {}, 0),
     "masked": (masked, {}, 1),
-    "square": (square, {"mul_i32": 1}, 3),
+    "square": (square, {}, 3),
     "by_index": (by_index, {}, 1),
     "fir": (fir, {}, 0),
 }

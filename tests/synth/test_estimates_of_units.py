@@ -28,10 +28,10 @@ OUTER = """hw.module @m(in %clk : !seq.clock, in %s : i1, in %a : i8, in %b : i8
 @pytest.mark.parametrize(
     ("op", "clock", "tables"),
     [
-        ("arith.addf", 200.0, 310),
-        ("arith.addf", 300.0, 338),
-        ("arith.mulf", 200.0, 326),
-        ("arith.mulf", 300.0, 350),
+        ("arith.addf", 200.0, 360),
+        ("arith.addf", 300.0, 346),
+        ("arith.mulf", 200.0, 299),
+        ("arith.mulf", 300.0, 324),
     ],
 )
 def test_a_float_unit_is_estimated_within_five_per_cent(op: str, clock: float, tables: int) -> None:
@@ -56,7 +56,7 @@ def test_a_known_output_of_a_module_is_known_outside_of_it() -> None:
 
 @pytest.mark.parametrize(
     ("device", "clock", "stages"),
-    [("xcup", 200.0, 4), ("xcup", 300.0, 6), ("ecp5", 100.0, 6), ("generic", 200.0, 8)],
+    [("xcup", 200.0, 2), ("xcup", 300.0, 4), ("ecp5", 100.0, 6), ("generic", 200.0, 8)],
 )
 def test_a_multiplier_keeps_its_stages(device: str, clock: float, stages: int) -> None:
     unit = OperatorLibrary(device, clock).find("arith.mulf", ("f32", "f32"), "f32")

@@ -18,6 +18,7 @@ The quick one does these things earlier, for more tables.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
@@ -26,6 +27,8 @@ from .parts import Unpacked, round_pack, unpack
 
 Align = Callable[[Signal, Signal], tuple[Signal, Signal]]
 """A value shifted right, as wide as it is, and a bit: see :func:`aligned`."""
+Some = Callable[[int, int], Signal]
+"""Whether any of so many bits of a value is set, from one on."""
 
 
 def add(
@@ -61,11 +64,9 @@ def add(
 
     # sum: carry, significand, guard, round; the sticky bit below them only takes part as a carry
     width = kind.precision + 3
-    one = net.const(1, 1)
     first = cat(net.const(0, 1), hidden, large_fraction, two)
     second = shifted.zext(width) ^ subtract.repeat(width)
-    borrow = mux(sticky, net.const(0, 1), subtract)
-    total = (cat(first, one) + cat(second, borrow)).bits(1, width)
+    total = (cat(first, subtract) + cat(second, ~sticky)).bits(1, width)
 
     bits = max(exponent, width.bit_length())
     room = cat(large_exponent.bits(1, exponent - 1), large_exponent.bit(0) | ~large_normal)
@@ -134,6 +135,49 @@ def aligned(value: Signal, distance: Signal) -> tuple[Signal, Signal]:
         near = distance.bits(levels, distance.width - levels).none()
         value = value & near.repeat(value.width)
     return value, _any(lost)
+
+
+def aligned_flat(
+    value: Signal, distance: Signal, some: Some | None = None
+) -> tuple[Signal, Signal]:
+    """:func:`aligned` in fewer levels of tables with six inputs; it takes more tables with four.
+
+    What two steps lose is asked of the value in front of all steps, where ``some`` may know it sooner.
+    """
+    levels = min(distance.width, value.width.bit_length())
+    net, width = value.net, value.width
+    lost = net.const(0, 1)
+    some = some or partial(any_of, value)
+    now = value
+    for level in range(levels - 1, -1, -2):
+        step = 1 << max(0, level - 1)
+        far = distance.bit(level) if level else net.const(0, 1)
+        near = distance.bit(max(0, level - 1))
+        gone = mux(far, some(2 * step, step), some(0, step))
+        lost = lost | (far & some(0, 2 * step)) | (near & gone)
+        some = _moved(some, far, near, step)
+        now = mux(far, now.shru(2 * step), now) if level else now
+        now = mux(near, now.shru(step), now)
+        now = now.bits(0, min(now.width, width + step - 1))
+    if distance.width > levels:
+        now = now & distance.bits(levels, distance.width - levels).none().repeat(now.width)
+    return now, lost
+
+
+def any_of(value: Signal, low: int, count: int) -> Signal:
+    """Whether any of so many bits of a value is set, from ``low`` on; bits outside of it are not."""
+    first, end = max(0, low), min(value.width, low + count)
+    return value.bits(first, end - first).any() if end > first else value.net.const(0, 1)
+
+
+def _moved(some: Some, far: Signal, near: Signal, step: int) -> Some:
+    """The same of the value shifted right by two steps of these sizes: found in front of them, not behind."""
+
+    def moved(low: int, count: int) -> Signal:
+        places = [some(low + step * place, count) for place in range(4)]
+        return mux(far, mux(near, places[3], places[2]), mux(near, places[1], places[0]))
+
+    return moved
 
 
 def aligned_finite(

@@ -17,20 +17,30 @@ from dataclasses import dataclass
 
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
-from .add import aligned
+from .add import aligned, aligned_flat, any_of
 from .formats import FloatFormat
 from .parts import Unpacked, unpack
 
 
-def add_by_paths(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
-    """``a + b``, the bits of :func:`~.add.add`, or of :func:`~.flushed.add.add_flushed`."""
-    sum_ = _Sum(unpack(a, kind), unpack(b, kind), kind)
+def add_by_paths(
+    a: Signal, b: Signal, kind: FloatFormat, *, flat: bool = True, early: bool = False
+) -> Signal:
+    """``a + b``, the bits of :func:`~.add.add`, or of :func:`~.flushed.add.add_flushed`.
+
+    ``flat``: as is best for tables of six inputs. ``early`` asks both operands which bits the alignment
+    loses, while the distance is not known yet: a level less, and a tenth more lookup tables, where subnormals
+    are kept.
+    """
+    sum_ = _Sum(unpack(a, kind), unpack(b, kind), kind, flat=flat, early=early and not kind.flush)
     return sum_.result()
 
 
-def subtract_by_paths(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
+def subtract_by_paths(
+    a: Signal, b: Signal, kind: FloatFormat, *, flat: bool = True, early: bool = False
+) -> Signal:
     """``a - b``, as :func:`add_by_paths` draws it."""
-    return add_by_paths(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind)
+    negative = cat(~b.bit(-1), b.bits(0, kind.width - 1))
+    return add_by_paths(a, negative, kind, flat=flat, early=early)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +56,11 @@ class _Near:
 class _Sum:
     """Both paths of a sum, and what they share."""
 
-    def __init__(self, left: Unpacked, right: Unpacked, kind: FloatFormat) -> None:
+    def __init__(
+        self, left: Unpacked, right: Unpacked, kind: FloatFormat, *, flat: bool, early: bool
+    ) -> None:
         self.left, self.right, self.kind = left, right, kind
+        self.flat, self.early = flat, early
         self.net = left.sign.net
         self.subtract = left.sign ^ right.sign
         self.some, self.both = left.normal | right.normal, left.normal & right.normal
@@ -78,10 +91,11 @@ class _Sum:
         near_fraction = near.fraction & (~near.tiny).repeat(kind.fraction)
         far = magnitude.bits(0, kind.fraction) & (~kill).repeat(kind.fraction)
         fraction = mux(near.chosen, near_fraction, far)
+        quiet = mux(near.chosen | nan, nan | near_fraction.bit(-1), far.bit(-1))
         return cat(
             mux(swap, right.sign, left.sign) & ~(nan | (self.subtract & same)),
             field | top.repeat(kind.exponent),
-            fraction.bit(-1) | nan,
+            quiet,
             fraction.bits(0, kind.fraction - 1),
         )
 
@@ -90,14 +104,17 @@ class _Sum:
     def _far(self) -> tuple[Signal, Signal]:
         """Exponent field and fraction of a sum that is normalised by one place; whether it is infinite."""
         kind, net = self.kind, self.net
-        zero, one, two = net.const(0, 1), net.const(1, 1), net.const(0, 2)
+        zero, two = net.const(0, 1), net.const(0, 2)
         large = mux(self.further, self.right.fraction, self.left.fraction)
-        shifted, sticky = aligned(cat(self._small(), two), self.distance)
+        small = cat(self._small(), two)
+        if self.flat:
+            shifted, sticky = aligned_flat(small, self.distance, self._some if self.early else None)
+        else:
+            shifted, sticky = aligned(small, self.distance)
         width = kind.precision + 3
         first = cat(zero, self.some, large, two)
         second = shifted.zext(width) ^ self.subtract.repeat(width)
-        borrow = self.subtract & ~sticky
-        total = (cat(first, one) + cat(second, borrow)).bits(1, width)
+        total = (cat(first, self.subtract) + cat(second, ~sticky)).bits(1, width)
 
         carry, hidden = total.bit(-1), total.bit(-2)
         lower = ~(carry | hidden) & self.subtract
@@ -123,6 +140,16 @@ class _Sum:
             return cat(one, fraction) & self.both.repeat(self.kind.precision)
         return mux(self.mixed, cat(fraction, self.net.const(0, 1)), cat(self.both, fraction))
 
+    def _some(self, low: int, count: int) -> Signal:
+        """Whether any of these bits of the significand that is aligned, with two zeros behind it, is set."""
+
+        def of_either(place: int) -> Signal:
+            ours, theirs = (any_of(x.fraction, place, count) for x in (self.left, self.right))
+            return mux(self.further, ours, theirs)
+
+        hidden = self.both if low <= self.kind.fraction + 2 < low + count else self.net.const(0, 1)
+        return mux(self.mixed, of_either(low - 3), of_either(low - 2) | hidden)
+
     # --- near -----------------------------------------------------------------------
 
     def _near(self, swap: Signal, asked: Signal) -> _Near:
@@ -136,13 +163,13 @@ class _Sum:
         marks = None if kind.flush else self._marks(value.width)
         steps = leading_zeros(value, marks)
         normal = shifted_left(value, steps)
-        hidden = normal.bit(-1)
+        hidden = value.any() if kind.flush else normal.bit(-1)
 
         wide = max(kind.exponent, steps.width) + 1
         field = self.field.zext(wide) - steps.zext(wide)
         tiny = zero
         if kind.flush:
-            tiny = ~hidden | field.bit(-1) | field.none()
+            tiny = ~(hidden & self._within(steps))
         high = self.distance.bits(2, kind.exponent - 2).none()
         second, first = self.distance.bit(1), self.distance.bit(0)
         close = high & ~second
@@ -154,12 +181,29 @@ class _Sum:
             tiny,
         )
 
+    def _within(self, steps: Signal) -> Signal:
+        """Whether the exponent field stays above zero; the low bits of ``steps`` are the late ones."""
+        width = min(steps.width, self.field.width)
+        far = self.field.bits(width, self.field.width - width).any()
+        limit = self.field.bits(0, width) | far.repeat(width)
+        return _below(steps.bits(0, width), limit)[0]
+
     def _marks(self, width: int) -> Signal:
         """One bit at the place of the smallest normal number in a difference, highest for 1."""
         field = cat(self.field.bits(1, self.kind.exponent - 1), self.field.bit(0) | ~self.some)
         none = self.net.const(0, 1)
         places = range(1, width + 1)
         return cat(*(field.eq(n) if n < 1 << field.width else none for n in places))
+
+
+def _below(a: Signal, b: Signal) -> tuple[Signal, Signal]:
+    """Whether ``a < b``, and whether they are the same, by tables: the upper bits first."""
+    if a.width == 1:
+        return ~a & b, ~(a ^ b)
+    low = a.width // 2
+    under, equal = _below(a.bits(low, a.width - low), b.bits(low, a.width - low))
+    less, same = _below(a.bits(0, low), b.bits(0, low))
+    return under | (equal & less), equal & same
 
 
 def leading_zeros(value: Signal, marks: Signal | None) -> Signal:
@@ -170,10 +214,9 @@ def leading_zeros(value: Signal, marks: Signal | None) -> Signal:
     value = cat(value, low)
     marks = net.const(0, full) if marks is None else cat(marks, low)
     parts = [_quad(value.bits(n, 4), marks.bits(n, 4)) for n in reversed(range(0, full, 4))]
-    blank = net.const(1, 1), net.const(0, 2)
-    parts += [blank] * ((1 << (len(parts) - 1).bit_length()) - len(parts))
     while len(parts) > 1:
-        parts = [_pair(*parts[n : n + 2]) for n in range(0, len(parts), 2)]
+        last = [_alone(parts.pop())] if len(parts) % 2 else []
+        parts = [_pair(*parts[n : n + 2]) for n in range(0, len(parts), 2)] + last
     return parts[0][1]
 
 
@@ -188,6 +231,12 @@ def _pair(top: tuple[Signal, Signal], low: tuple[Signal, Signal]) -> tuple[Signa
     """The same of twice as many places."""
     empty, behind = top[0], mux(top[0], low[1], top[1])
     return empty & low[0], cat(empty, behind)
+
+
+def _alone(top: tuple[Signal, Signal]) -> tuple[Signal, Signal]:
+    """The same with as many places below that are beyond the last one: where all are empty, any number."""
+    empty, behind = top
+    return empty, cat(empty.net.const(0, 1), behind)
 
 
 def shifted_left(value: Signal, steps: Signal) -> Signal:

@@ -10,11 +10,11 @@ from allo.designs.polybench import memory
 from allo.designs.polybench.budgets import NAMES, load
 from allo.designs.polybench.memory.rest.suite import NAMES as OTHERS
 from benchmarks import exact_schedules, rtl_memory
-from benchmarks.polybench_bounds import bound
+from benchmarks.polybench_bounds import CLOCK, bound
 from benchmarks.polybench_shares import STREAM_HLS, Taken, gain, mean, microseconds
 from benchmarks.recurrences import CLOCKS
 from benchmarks.recurrent_kernels import RECURRENCES
-from benchmarks.rtl_polybench import BUDGETS, CLOCK, PUBLISHED, SIZE
+from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
 
 from .cores import float_units
 from .halves import estimated_designs, estimated_halves

@@ -43,8 +43,7 @@ def add_flushed(
     width = kind.precision + 3
     first = cat(net.const(0, 1), hidden, mux(swap, right.fraction, left.fraction), two)
     second = shifted.zext(width) ^ subtract.repeat(width)
-    borrow = mux(sticky, net.const(0, 1), subtract)
-    total = (cat(first, one) + cat(second, borrow)).bits(1, width)
+    total = (cat(first, subtract) + cat(second, ~sticky)).bits(1, width)
 
     # Nothing is taken from the exponent of infinities and NaNs, nor added to it, so that it stays.
     normal, zeros = _normalised(cat(total, sticky))

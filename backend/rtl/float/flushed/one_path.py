@@ -38,8 +38,7 @@ def add_in_one_path(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
     large = mux(swap, right.fraction, left.fraction)
     first = cat(net.const(0, 1), one, large, two)
     second = shifted.zext(width) ^ subtract.repeat(width)
-    borrow = subtract & ~sticky
-    total = (cat(first, one) + cat(second, borrow)).bits(1, width)
+    total = (cat(first, subtract) + cat(second, ~sticky)).bits(1, width)
 
     value = cat(total, sticky)
     zeros = leading_zeros(value, None)

@@ -55,6 +55,9 @@ from .rows import product_of_rows
 LARGEST_PIPELINED = 8
 """Exponent bits of the largest format whose remainders are pipelined."""
 
+SPARE = 1.05
+"""How much quicker a clock a sum must be for that waits for early operands: nothing else is as slow."""
+
 
 def format_of(request: Request, name: str) -> FloatFormat | None:
     """The float format of this name, as the request treats its subnormals."""
@@ -125,42 +128,49 @@ def _arithmetic(request: Request) -> Operator | None:
     name = request.op.removeprefix("arith.").removesuffix("f")
     native = binary_native(request.op, kind)
     multiplies = request.op == "arith.mulf"
-    paced = pace if multiplies or kind.flush else None
+    paced = pace if (multiplies or kind.flush) and not request.device.packs else None
     quick = None if multiplies or kind.flush or not small else partial(draw_sum, quick=True)
     made = "_fabric" if fabric else "_dsp" if blocks else ""
     label = f"f{name}_{kind.label}{made}"
-    spread = kind.flush and not multiplies
+    spread = kind.flush and not multiplies or (multiplies and request.device.packs)
     return unit(request, Drawing(label, draw, native, pace=paced, quick=quick, spread=spread))
 
 
 def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
-    """A sum in as few cycles as can be, for loops that wait for it; its operands come a quarter later.
+    """A sum in as few cycles as can be, for loops that wait for it.
 
-    Of two drawings with as few cycles at the clock, the one with fewer lookup tables.
+    Its operands come a quarter later than those of others, or, where it then has fewer cycles with a
+    twentieth of the clock's period to spare, behind one multiplexer, which is what such a loop has in front
+    of it. Of two drawings with as few cycles at the clock, the one with fewer lookup tables.
     """
     device = request.device
-    later = replace(request, device=replace(device, source_ns=1.25 * device.source_ns))
+    sources = (1.25 * device.source_ns, 1.0), (device.level_ns + 2 * device.fanout_ns, SPARE)
     adds = request.op == "arith.addf"
     paths = add_by_paths if adds else subtract_by_paths
     if kind.flush:
         one: Callable[..., Signal] = add_in_one_path if adds else subtract_in_one_path
     else:
         one = partial(add if adds else subtract, quick=True)
-
-    def cost(drawing: Drawing) -> tuple[int, int]:
-        net = draw_netlist(drawing, request.widths)
-        cycles = stages(net, later.device, request.clock_mhz, tables=True)
-        return cycles, total_resources(net, live_nodes(net)).lut
-
     name, native = (
         f"{'fadd' if adds else 'fsub'}_{kind.label}_fast",
         binary_native(request.op, kind),
     )
-    drawings = [
-        Drawing(name, lambda a, b, draw=draw: draw(a, b, kind), native, spread=True, tables=True)
-        for draw in (paths, one)
-    ]
-    return unit(later, min(drawings, key=cost))
+    wide = device.fanin >= 6
+    draws: list[Callable[..., Signal]] = [partial(paths, flat=wide), one]
+    draws += [partial(paths, early=True)] if wide and not kind.flush else []
+    choices: list[tuple[int, float, int, Drawing]] = []
+    for number, draw in enumerate(draws):
+        drawing = Drawing(
+            name, lambda a, b, draw=draw: draw(a, b, kind), native, spread=True, tables=True
+        )
+        net = draw_netlist(drawing, request.widths)
+        tables = total_resources(net, live_nodes(net)).lut
+        for source_ns, spare in sources[number // 2 :]:
+            later = replace(device, source_ns=source_ns)
+            cycles = stages(net, later, spare * request.clock_mhz, tables=True)
+            choices.append((cycles, -source_ns, tables, drawing))
+    _, earlier, _, drawing = min(choices, key=lambda choice: choice[:3])
+    return unit(replace(request, device=replace(device, source_ns=-earlier)), drawing)
 
 
 def _fast_product(request: Request, kind: FloatFormat) -> Operator:

@@ -145,17 +145,28 @@ class Flattest:
         return self._at(cuts[0]).more(self._level_ns) if cuts else NOTHING
 
     def _function(self, read: Sequence[_Bit]) -> list[Cut]:
-        """The cuts of a function, the earliest first."""
+        """The cuts of a function, the earliest first; none is earlier than the last operand can be."""
         found: list[Cut] = [frozenset()]
-        for bit in read:
-            options = (*bit.cuts, frozenset((bit.leaf,)))
-            found = self._best(known | option for known in found for option in options)
+        each = [(*bit.cuts, frozenset((bit.leaf,))) for bit in read]
+        soonest = max((min(self._at(cut).last for cut in cuts) for cuts in each), default=NEVER)
+        for cuts in each:
+            joined = (known | cut for known in found for cut in cuts)
+            found = self._best(joined, 2 * KEPT, soonest)
         own = frozenset(bit.leaf for bit in read)
         return self._best((*found, own)) or [own]
 
-    def _best(self, cuts: Iterable[Cut]) -> list[Cut]:
-        fitting = {cut: self._at(cut).last for cut in cuts if len(cut) <= self._inputs}
-        return sorted(fitting, key=lambda cut: (fitting[cut], len(cut)))[:KEPT]
+    def _best(self, cuts: Iterable[Cut], most: int = KEPT, soonest: float = NEVER) -> list[Cut]:
+        """The earliest ones that fit in a table, none of which holds another one."""
+        fitting = {
+            cut: max(soonest, self._at(cut).last) for cut in cuts if len(cut) <= self._inputs
+        }
+        kept: list[Cut] = []
+        for cut in sorted(fitting, key=lambda cut: (fitting[cut], len(cut))):
+            if not any(inner <= cut for inner in kept):
+                kept.append(cut)
+                if len(kept) == most:
+                    break
+        return kept
 
     def _reduced(self, read: Sequence[_Bit]) -> list[Cut]:
         """The cuts of an associative function: trees that take what is early first."""
