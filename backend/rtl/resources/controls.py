@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .nodes import Node, Run, Value
 
 
-def absorb_controls(nodes: list[Node], *, again: bool) -> None:
+def absorb_controls(nodes: list[Node], roots: Sequence[Value], *, again: bool) -> None:
     """Take multiplexers with a constant, or with the register itself, into the inputs of registers.
 
+    Yosys first looks for resets, then for enables, and joins them to those that a register has. A reset that
+    an enable holds back is not joined to one that it does not. A multiplexer that others read too, and that
+    would be an enable, stays in front of the register.
+
     Args:
+        roots: what is read from outside.
         again: also where a register has such an input already (:attr:`.Cells.controls_join`).
     """
+    read = _bits_read(nodes, roots) if again else {}
     for number, node in enumerate(nodes):
         if node.kind != "register" or not node.operands:
             continue
-        if again or "r" not in node.detail:
-            kind = _absorb_reset(nodes, node, "gate")
-            while kind:
-                kind = _absorb_reset(nodes, node, kind)
-        if again or "e" not in node.detail:
-            _absorb_enable(nodes, node, number)
+        held_back = False
+        before: tuple[str, tuple[Value, ...]] = ("", ())
+        while before != (node.detail, node.operands):
+            before = node.detail, node.operands
+            has_enable, has_reset = "e" in node.detail, "r" in node.detail
+            if not has_reset or again and (not has_enable or held_back):
+                kind = _absorb_reset(nodes, node, "gate")
+                while kind:
+                    kind = _absorb_reset(nodes, node, kind)
+                held_back = held_back or has_enable and "r" in node.detail and not has_reset
+            alone = all(read.get(run[0], 0) <= nodes[run[0]].width for run in node.operands[0])
+            if not has_enable or again and alone:
+                _absorb_enable(nodes, node, number)
+            if not again:
+                break
+
+
+def _bits_read(nodes: list[Node], roots: Sequence[Value]) -> dict[int, int]:
+    """How many bits of each node all that is of use reads."""
+    found: dict[int, int] = {}
+    stack = [run for value in roots for run in value if run[0] >= 0]
+    while stack:
+        number, low, count = stack.pop()
+        if number not in found:
+            found[number] = 0
+            stack += [run for value in nodes[number].operands for run in value if run[0] >= 0]
+        found[number] += count if low >= 0 else 2
+    return found
 
 
 def _absorb_reset(nodes: list[Node], node: Node, kind: str) -> str:

@@ -46,8 +46,8 @@ class Cover:
 
     def run(self) -> Costs:
         """The cost by section."""
-        absorb_controls(self._nodes, again=self._family.controls_join)
         roots = self._roots()
+        absorb_controls(self._nodes, roots, again=self._family.controls_join)
         self._want(roots)
         self._pack()
         self._make(roots)
