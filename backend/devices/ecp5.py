@@ -85,7 +85,7 @@ _BITSTREAM = Bitstream(
 )
 CELLS = Cells(
     inputs=4, dsp=(_BITS, _BITS), dsp_signed=False, dsp_least=2, carry_absorbs=False,
-    shift_registers=False, small=4, few=4, level=1.35, controls_join=True,
+    shift_registers=False, small=4, few=4, level=1.2, controls_join=True, block_cost=127,
     blocks=((((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)), 1),),
     true_blocks=((((1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)), 1),),
     registered=_MULT18X18D,

@@ -346,7 +346,7 @@ class Cover:
     def _shift(self, node: Node) -> dict[str, int]:
         width = width_of(node.operands[0])
         moving = sum(count for n, _, count in node.operands[1] if n >= 0)
-        stages = min(moving, ceil(log2(width + 1)))
+        stages = min(moving, ceil(log2(width + (self._family.inputs > 4))) or 1)
         if is_constant(node.operands[0]):
             return {"lut": self._family.decoder(node.made.bit_count(), stages)}
         return {"lut": self._family.shift(node.made.bit_count(), stages)}
