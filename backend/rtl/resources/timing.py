@@ -77,7 +77,7 @@ class Timer:
         self._blocks: dict[int, float] = {}
         self._block_reads: set[int] = set()
         self._cover = cover
-        self._joined = cover.sums.terms if family.merges and cover.sums is not None else {}
+        self._joined = cover.sums.terms if cover.sums is not None else {}
         self._inside = BlockRegisters()
         if family.block_registers:
             self._inside = block_registers(graph, self._cover.sums_of_blocks)
