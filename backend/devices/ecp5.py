@@ -85,7 +85,8 @@ _BITSTREAM = Bitstream(
 )
 CELLS = Cells(
     inputs=4, dsp=(_BITS, _BITS), dsp_signed=False, dsp_least=2, carry_absorbs=False,
-    shift_registers=False, small=4, few=4, level=1.2, controls_join=True, block_cost=127,
+    shift_registers=False, small=4, few=4, level=1.2, block_cost=127,
+    controls_join=True, resets_first=True,
     blocks=((((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)), 1),),
     true_blocks=((((1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)), 1),),
     registered=_MULT18X18D,

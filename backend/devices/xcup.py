@@ -51,7 +51,7 @@ RECORD = DeviceRecord(
         inputs=6, dsp=(27, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True,
         shift_registers=True, small=2, few=1, level=0.68,
         blocks=xilinx.BLOCKS, true_blocks=xilinx.TRUE_BLOCKS, block_cost=129,
-        block_registers=True, ultra=(4096, 72), ultra_worth=4.2, controls_join=True,
+        block_registers=True, ultra=(4096, 72), ultra_worth=4.2, controls_join=True, resets_first=True,
     ),
     usual_mhz=200.0,
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),

@@ -49,6 +49,8 @@ class Cells(Facts):
             that nothing reads take none.
         controls_join: whether a register that has an enable or a reset takes a further condition into it.
             Yosys does so for every family; the formulas of some were fitted without it.
+        resets_first: whether the reset of a flip-flop is stronger than its enable, so that a reset that the
+            enable holds back stays in front of it.
         resets: whether a flip-flop has a reset that waits for the clock; where not, it is a table.
         merges: whether the estimate takes together what Yosys does: equal sums and registers of products by
             constants, registers that only zeros go to, bits that extend what a multiplexer chooses; and, in
@@ -86,6 +88,7 @@ class Cells(Facts):
     carry_inverts: bool = True
     carry_apart: bool = False
     controls_join: bool = False
+    resets_first: bool = False
     resets: bool = True
     merges: bool = False
     wide_tables: bool = True

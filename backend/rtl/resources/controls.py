@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from .nodes import Node, Run, Value
 
 
-def absorb_controls(nodes: list[Node], roots: Sequence[Value], *, again: bool) -> None:
+def absorb_controls(
+    nodes: list[Node], roots: Sequence[Value], *, again: bool, ordered: bool
+) -> None:
     """Take multiplexers with a constant, or with the register itself, into the inputs of registers.
 
     Yosys first looks for resets, then for enables, and joins them to those that a register has. A reset that
@@ -17,8 +19,9 @@ def absorb_controls(nodes: list[Node], roots: Sequence[Value], *, again: bool) -
     Args:
         roots: what is read from outside.
         again: also where a register has such an input already (:attr:`.Cells.controls_join`).
+        ordered: whether resets are stronger than enables (:attr:`.Cells.resets_first`).
     """
-    read = _bits_read(nodes, roots) if again else {}
+    read = _bits_read(nodes, roots) if ordered else {}
     for number, node in enumerate(nodes):
         if node.kind != "register" or not node.operands:
             continue
@@ -27,7 +30,7 @@ def absorb_controls(nodes: list[Node], roots: Sequence[Value], *, again: bool) -
         while before != (node.detail, node.operands):
             before = node.detail, node.operands
             has_enable, has_reset = "e" in node.detail, "r" in node.detail
-            if not has_reset or again and (not has_enable or held_back):
+            if not has_reset or again and (not ordered or not has_enable or held_back):
                 kind = _absorb_reset(nodes, node, "gate")
                 while kind:
                     kind = _absorb_reset(nodes, node, kind)
@@ -35,7 +38,7 @@ def absorb_controls(nodes: list[Node], roots: Sequence[Value], *, again: bool) -
             alone = all(read.get(run[0], 0) <= nodes[run[0]].width for run in node.operands[0])
             if not has_enable or again and alone:
                 _absorb_enable(nodes, node, number)
-            if not again:
+            if not (again and ordered):
                 break
 
 

@@ -47,7 +47,8 @@ class Cover:
     def run(self) -> Costs:
         """The cost by section."""
         roots = self._roots()
-        absorb_controls(self._nodes, roots, again=self._family.controls_join)
+        join, ordered = self._family.controls_join, self._family.resets_first
+        absorb_controls(self._nodes, roots, again=join, ordered=ordered)
         self._want(roots)
         self._pack()
         self._make(roots)
