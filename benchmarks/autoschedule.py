@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import allo
+from allo.backend.devices import DEFAULT_DEVICE
 from allo.designs.polybench.budgets import NAMES, Budgeted, load
 from allo.errors import CapacityWarning
 from allo.explore import FoundSchedule
@@ -68,7 +69,11 @@ def simulated(kernel: Budgeted, found: FoundSchedule) -> None:
         RuntimeError: results or cycles differ.
     """
     hardware = found.build(
-        target="verilog", simulator="jit", clock_mhz=CLOCK, subnormals="flush", device="xcup"
+        target="verilog",
+        simulator="jit",
+        clock_mhz=CLOCK,
+        subnormals="flush",
+        device=DEFAULT_DEVICE,
     )
     results = []
     for function in (hardware, found.build(subnormals="flush")):
