@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks import estimate_halves as halves
 
-NEAR = {"lut": 0.12, "ff": 0.03, "dsp": 0.0, "bram": 0.0, "mhz": 0.20}
-"""How far the estimates of these designs may be off: a little more than they are today."""
+NEAR = {"lut": 0.20, "ff": 0.05, "dsp": 0.0, "bram": 0.0, "mhz": 0.20}
+"""How far the estimates of these designs may be off: the worst that the page has for its goal, or less."""
 SMALL = ("gemm", "crc32", "largest", "lfsr", "wide", "levenshtein", "stencil2d")
 FITTED = (
     "prefix_sum wide gemm quotients crc32 largest float_quotients fir reciprocal levenshtein lfsr "
