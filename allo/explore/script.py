@@ -11,7 +11,7 @@ import allo.ir.types as types
 from allo.schedule import Schedule
 from allo.schedule.handles import LoopWrapper, MockBuffer
 
-WIDTH = 99
+WIDTH = 110
 """Columns of a line."""
 type Call = tuple[str, list[Any], dict[str, Any]]
 
@@ -63,10 +63,8 @@ class _Writer:
         instantiate = f", instantiate=[{', '.join(given)}]" if given else ""
         yield f"s = allo.customize({self._kernel}{instantiate})"
         if self._ambiguous:
-            yield ""
             yield "def loop(nest, name):" if self._own else "def loop(func, nest, name):"
             yield f"    return s.get_loops({'' if self._own else 'func'})[nest][name]"
-            yield ""
         calls = self._schedule.primitive_sequences
         for _, group in itertools.groupby(calls, key=lambda call: (call[0], tuple(call[2]))):
             yield from self._group(list(group))
@@ -91,10 +89,16 @@ class _Writer:
         same = [len({row[n] for row in rows}) == 1 for n in range(len(names))]
         same = [False] * len(names) if all(same) else same
         moving = [n for n in range(len(names)) if not same[n]]
+        looped = all(row[0].startswith("loop(") for row in rows) and not same[0]
+        if looped:
+            rows = [[row[0][len("loop(") : -1], *row[1:]] for row in rows]
         entries = [", ".join(row[n] for n in moving) for row in rows]
-        entries = [f"({entry})" if len(moving) > 1 else entry for entry in entries]
-        yield from self._table(", ".join(names[n] for n in moving), entries)
+        entries = [f"({entry})" if looped or len(moving) > 1 else entry for entry in entries]
+        shown = ["nest, name" if self._own else "func, nest, name", *names[1:]] if looped else names
+        yield from self._table(", ".join(shown[n] for n in moving), entries)
         values = [rows[0][n] if same[n] else names[n] for n in range(len(names))]
+        if looped:
+            values[0] = f"loop({shown[0]})"
         passed = values[: len(arguments)]
         passed += [f"{k}={v}" for k, v in zip(options, values[len(arguments) :], strict=True)]
         yield f"    s.{name}({', '.join(passed)})"

@@ -11,10 +11,12 @@ import pytest
 import allo
 from allo.designs.polybench.blas.gemm import gemm
 from allo.designs.polybench.budgets import load
+from allo.designs.polybench.products.three_mm_nests import three_mm_nests
 from allo.errors import AutoscheduleError
 from allo.explore import FoundSchedule, Progress
 from allo.explore.check import Checker, _equal
 from allo.explore.model.read import read_kernel
+from allo.ir.types import float32
 from tests.explore import kernels
 
 QUICK: dict[str, Any] = {"clock_mhz": 300.0, "seconds": 20.0, "cache": False}
@@ -118,6 +120,14 @@ def test_what_was_applied_stays() -> None:
     assert not any("first" in str(call) for call in found.primitive_sequences[before:])
     assert any("applied primitives" in reason for reason in found.trace.unexplored)
     assert again(found) == str(found.module)
+
+
+def test_a_script_of_many_nests_is_short() -> None:
+    found = allo.autoschedule(
+        three_mm_nests, instantiate=[float32, 12, 10, 14, 8, 9], max_dsp=40, **FLOATS
+    )
+    assert again(found) == str(found.module)
+    assert len(found.script().splitlines()) < 40
 
 
 def test_the_smallest_design_of_so_many_cycles() -> None:
