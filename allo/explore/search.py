@@ -15,7 +15,7 @@ from .budget import Asked, Built, Progress, check_units, excess, too_large, what
 from .check import Checker
 from .greedy import first_choice, work_bound
 from .model.kernel import Kernel, Unit
-from .model.rows import Space, space_of
+from .model.rows import Limits, Row, Space, space_of
 from .model.units import Units
 from .solve import Choice, Corrections, Problem, Unsolved, least_banks
 from .trace import Trace, Tried
@@ -216,25 +216,39 @@ class Search:
             lut=None if limits.lut is None else int(limits.lut / max(1.0, self.corrections.lut)),
             dsp=None if limits.dsp is None else int(limits.dsp / max(1.0, self.corrections.dsp)),
         )
-        rows = first_choice(
-            self.kernel, problem.space, problem.units, scaled, self.corrections.bram
-        )
-        if rows is None:
-            return None
+        found = []
+        for dataflow in self._variants():
+            share = self._at_once() if dataflow else 1
+            part = Limits(*(m and m // share for m in (scaled.dsp, scaled.lut, scaled.bram)))
+            rows = first_choice(
+                self.kernel, problem.space, problem.units, part, self.corrections.bram
+            )
+            if rows is not None:
+                found.append(self._chosen(problem.units, rows, share if dataflow else 0))
+        return min(found, key=lambda choice: choice.cycles, default=None)
+
+    def _at_once(self) -> int:
+        """Tasks of the top function that may run at the same time, by the tasks that wait for no other."""
+        waiting = {after for _, after in self.kernel.waits}
+        return max(1, len(self.kernel.tasks) - len(waiting))
+
+    def _chosen(self, units: Units, rows: dict[int, Row], share: int) -> Choice:
+        """A choice of these rows; ``share`` tasks run at the same time, or 0."""
         nests, most = self.kernel.nests, dict[Unit, int]()
         for row in rows.values():
             most |= {u: max(n, most.get(u, 0)) for u, n in row.units.items()}
-        costs = [(problem.units.cost(unit), count) for unit, count in most.items()]
+        costs = [(units.cost(unit), count) for unit, count in most.items()]
         lut = sum(cost.lut * count for cost, count in costs)
-        return Choice(
-            rows,
-            least_banks(rows),
-            False,
-            sum(row.cycles * nests[n].entries for n, row in rows.items()),
-            0,
-            lut + max(row.beside for row in rows.values()),
-            sum(cost.dsp * count for cost, count in costs),
-        )
+        lut += max(row.beside for row in rows.values())
+        taken = {n: row.cycles * nests[n].entries for n, row in rows.items()}
+        ends: list[int] = []
+        for number, task in enumerate(self.kernel.tasks):
+            before = [ends[a] for a, b in self.kernel.waits if b == number]
+            ends.append(max(before, default=0) + sum(taken.get(n, 0) for n in task))
+        cycles = max(ends, default=0) if share else sum(taken.values())
+        times = max(1, share)
+        dsp = sum(cost.dsp * count for cost, count in costs)
+        return Choice(rows, least_banks(rows), bool(share), cycles, 0, lut * times, dsp * times)
 
     def _try(self, problem: Problem, choice: Choice) -> Built | Problem | None:
         """Build the report of a choice; a smaller problem where a primitive refused something."""
