@@ -23,6 +23,8 @@ from .timing import critical_path, live_nodes, total_resources
 
 SYNTHESIS = 0.82
 """Lookup tables and flip-flops that synthesis leaves of those drawn in a unit, as measured."""
+MOST_PACKED_BITS = 1 << 16
+"""Bits of a drawing that is timed as tables: the time that takes grows with more than their square."""
 _INTEGER = re.compile(r"i([1-9][0-9]*)")
 
 
@@ -177,15 +179,17 @@ def drawn(draw: Callable[..., Signal], widths: tuple[int, ...]) -> Netlist:
 
 def _path(request: Request, drawing: Drawing, net: Netlist) -> float:
     """Nanoseconds through a netlist without registers."""
-    if not _packed(request, drawing):
+    if not _packed(request, drawing, net):
         return critical_path(net, request.device)
     mapper = Mapper(request.device)
     return latest(mapper.output(net, [mapper.tables.leaves(0.0, width) for _, width in net.inputs]))
 
 
-def _packed(request: Request, drawing: Drawing) -> bool:
-    """Whether a drawing is timed as the lookup tables that it becomes."""
-    return drawing.tables or request.device.packs
+def _packed(request: Request, drawing: Drawing, net: Netlist) -> bool:
+    """Whether a drawing is timed as the lookup tables that it becomes, and not by its operations."""
+    if drawing.tables:
+        return True
+    return request.device.packs and sum(node.width for node in net.nodes) <= MOST_PACKED_BITS
 
 
 def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator:
@@ -207,7 +211,7 @@ def _staged(
     request: Request, drawing: Drawing, net: Netlist, least: int
 ) -> tuple[Netlist, Pipeline]:
     """``net`` or the quick drawing, and its stages."""
-    packs = _packed(request, drawing)
+    packs = _packed(request, drawing, net)
     if drawing.spread:
         return net, _spread(request, net, least, tables=packs)
     staged = partial(pipeline, device=request.device, clock_mhz=request.clock_mhz, tables=packs)
@@ -239,7 +243,7 @@ def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
     least = 1
     if drawing.pace is not None:
         pace = drawn(drawing.pace, request.widths)
-        packs = _packed(request, drawing)
+        packs = _packed(request, drawing, pace)
         least = stages(pace, request.device, request.clock_mhz, tables=packs)
     net, plan = _staged(request, drawing, net, least)
     name = f"{drawing.name}_l{plan.latency}"
