@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import allo
 import allo.dataflow as df
 from allo.backend.sim.module import RTLModule
 from allo.errors import DeadlockError
@@ -202,3 +203,31 @@ def words(*values: int) -> np.ndarray:
     found = np.zeros(N, np.int32)
     found[: len(values)] = values
     return found
+
+
+@df.region()
+def windows(keep: int32[40], same: int32[40], B: int32[72]):
+    """Values decide at places that registers hold, which move with the counters of three loops."""
+    s: Stream[int32, 2]
+    sizes: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[keep])
+    def source(k: int32[40]):
+        for row in range(2):
+            for i in range(4):
+                for j in range(3):
+                    if k[row * 20 + i * 5 + j] > 4:
+                        s.put(i * 8 + j)
+                    sizes.put((row * 12 + i * 3 + j + 4) // 5 + k[(row * 11 + i * 3 + j + 2) // 3])
+
+    @df.kernel(mapping=[1], args=[same, B])
+    def sink(k: int32[40], b: int32[72]):
+        at: int32 = 0
+        for row, i, j in allo.grid(2, 4, 3):
+            if k[row * 20 + i * 5 + j] > 4:
+                b[at] = s.get()
+                at += 1
+            wide: int32 = sizes.get()
+            if wide > 6:
+                for m in range(wide - 6):
+                    b[at] += m

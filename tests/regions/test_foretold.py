@@ -98,6 +98,18 @@ def test_scalars_and_quotients_that_decide(count: int):
     assert foretold(module, *arguments) == measured(module, *arguments)
 
 
+@pytest.mark.parametrize("pipelined", [(), ("source_0:j",), ("source_0:j", "sink_0:m")])
+def test_values_at_places_that_move_with_counters(pipelined: tuple[str, ...]):
+    s = df.customize(programs.windows)
+    for loop in pipelined:
+        s.pipeline(loop)
+    module = hardware(s)
+    for seed in range(4):
+        given = np.random.default_rng(seed).integers(0, 9, 40).astype(np.int32)
+        arguments = given, given.copy(), np.zeros(72, np.int32)
+        assert foretold(module, *arguments) == measured(module, *arguments)
+
+
 def test_the_arguments_of_a_prediction_stay_as_they_are():
     module = hardware(df.customize(programs.filtered))
     given, result = words(1, 2, 3), words()

@@ -47,7 +47,7 @@ class SteppedRegisters:
         before: tuple[int, int] | None = None
         chosen, inner = "", list[str]()
         for level, more in reversed(list(zip(stepped.levels, stepped.adds, strict=True))):
-            kind = more, _carries(stepped, level)
+            kind = more, carries(stepped, level)
             if kind != before:
                 value = self._choice(stepped, *kind)
                 chosen = text.mux(text.all_of(*inner), value, chosen, width) if chosen else value
@@ -75,7 +75,7 @@ class SteppedRegisters:
         return text.mux(over, text.const(other, width), value, width)
 
 
-def _carries(stepped: Stepped, level: Level) -> int:
+def carries(stepped: Stepped, level: Level) -> int:
     """How far a remainder grows when a level moves on, 0 where it does not pass its divisor."""
     if stepped.divisor:
         return stepped.adds[stepped.levels.index(level)]

@@ -18,6 +18,7 @@ from ...graph.regions import Block, Call, If, Leaf, Level, Loop, Region, Seq, Wh
 from ...plan.cycles import region_cycles
 from ..refusal import Unforeseen
 from ..variants import PIPE, STEPS, shape_of
+from . import stepped
 from .bodies import BodyCode, refuse_tries
 from .needs import Needs, places_of
 from .values import mask
@@ -65,6 +66,9 @@ class FunctionCode(BodyCode):
         for position, node in enumerate(function.scalar_args):
             if node.number in self.needs.nodes:
                 self._line(f"v{node.number} = X[{position}]")
+        for region in regions_of(function.root):
+            if isinstance(region, Leaf) and (moving := stepped.deciding(region, self.needs.nodes)):
+                self._line(stepped.starts(moving))
         self._sequence(function.root, root=True)
         if function.drain:
             self._wait(str(function.drain))
@@ -317,6 +321,12 @@ class FunctionCode(BodyCode):
                 for guess in found.guesses if found.guessing else ():
                     self._final(guess.store, guess.final)
                 self._line(f"E = {self._value(found.node)}")
+            moving = stepped.deciding(leaf, self.needs.nodes)
+            if moving:
+                self._line(stepped.step(moving, leaf))
+            if found is not None:
+                if moving:
+                    self._line(f"if E: {stepped.starts(moving)}")
                 self._line("if E: break")
         self._filling = None
 
