@@ -161,7 +161,8 @@ def test_a_step_of_run_time_costs_no_divider():
         allo.customize(f).estimate(device="xcup", clock_mhz=200).resources["lut"]
         for f in (by_for, by_while)
     ]
-    assert figures[0] < 3 * figures[1], figures
+    # Yosys maps 239 and 59 lookup tables; a divider alone takes more than 1,000.
+    assert figures[0] < 5 * figures[1], figures
 
 
 def test_each_iteration_takes_one_cycle():

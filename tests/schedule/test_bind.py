@@ -40,7 +40,7 @@ def _everything(s, impl):
 def test_units_and_bits(impl, operators, dsp, simulator):
     s = allo.customize(blend)
     _everything(s, impl)
-    mod = s.build(target="verilog", simulator=simulator)
+    mod = s.build(target="verilog", simulator=simulator, clock_mhz=300)
     assert mod.report.functions[0].operators == operators
     assert mod.report.resources.get("dsp", 0) == dsp
     reference = allo.customize(blend).build()

@@ -64,7 +64,7 @@ CYCLES = 3000
 
 
 def _units():
-    library = OperatorLibrary("xcup", 200.0)
+    library = OperatorLibrary("xcup", 300.0)
     for op, kind in UNITS:
         unit = library.find(op, (kind, kind), kind)
         yield unit.module, int(kind[1:]), export_verilog(unit.unit_module("rtl").text())
