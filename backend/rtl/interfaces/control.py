@@ -179,13 +179,22 @@ class _Control:
         values.append((STATUS, self._word(pending)))
         for register in self.registers:
             values += self._argument(register, written)
-        chosen = text.const(0, 32)
-        for offset, value in reversed(values):
-            there = text.compare("eq", wanted, text.const(offset // 4, words), words)
-            chosen = text.mux(there, value, chosen, 32)
+        chosen = self._chosen({offset // 4: value for offset, value in values}, wanted, words)
         data = text.register(text.named("read_data"), chosen, 32, enable=read)
         text.output("RDATA", "i32", data)
         return interrupt
+
+    def _chosen(self, values: dict[int, str], wanted: str, bits: int) -> str:
+        """The word of a number, 0 where there is none: a tree with a level for each bit of the number."""
+        if not values:
+            return self.text.const(0, 32)
+        if not bits:
+            return values[0]
+        half = 1 << (bits - 1)
+        low = self._chosen({n: v for n, v in values.items() if n < half}, wanted, bits - 1)
+        high = self._chosen({n - half: v for n, v in values.items() if n >= half}, wanted, bits - 1)
+        upper = self.text.slice(wanted, bits - 1, 1, self.bits - 2)
+        return self.text.mux(upper, high, low, 32)
 
     def _word(self, bits: list[str]) -> str:
         """A word of single bits, lowest first."""
