@@ -80,6 +80,24 @@ def test_without_reassociation_every_bit_is_the_kernels() -> None:
     assert not any(name == "rebalance" for name, _, _ in found.primitive_sequences)
 
 
+@pytest.mark.parametrize("reassociate", [False, True])
+def test_other_orders_of_sums_are_allowed_only_where_the_user_does(
+    reassociate: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    differs = Checker.differs
+
+    def noted(self: Checker, found: Any, *, reassociated: bool) -> str:
+        seen.append(reassociated)
+        return differs(self, found, reassociated=reassociated)
+
+    monkeypatch.setattr(Checker, "differs", noted)
+    asked = {**QUICK, "reassociate": reassociate, "cache": False}
+    found = allo.autoschedule(kernels.product, max_dsp=16, **asked)
+    assert any(name == "reorder" for name, _, _ in found.primitive_sequences)
+    assert seen == [reassociate]
+
+
 @pytest.mark.parametrize("kernel", [kernels.triangle, kernels.stencil, kernels.sweep, kernels.pair])
 def test_other_shapes_of_nests(kernel: Any) -> None:
     found = allo.autoschedule(kernel, max_dsp=60, **FLOATS)
