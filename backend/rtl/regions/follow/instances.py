@@ -130,10 +130,7 @@ class Frame:
         scalars: Sequence[int],
     ) -> Iterator[Any]:
         """The generator of one run."""
-        memories = self._own_memories()
-        for array, words in zip(self.module.function.parameters, arrays, strict=True):
-            if words is not None:
-                memories[array.number] = words
+        memories = _with_given(self._own_memories(), self.module, arrays)
         own = tuple(self.channels.get(n, channel) for n, channel in enumerate(channels))
         run = self.process.build.run_of(self.module.interface.module)
         return run(Hand(tracer, self.callees, self.clients), memories, queues, scalars, own)
@@ -152,13 +149,7 @@ class Frame:
 
     def _own_memories(self) -> dict[int, Words]:
         if self._memories is None:
-            needed = self.code.needs.arrays
-            given = {array.number for array in self.module.function.parameters}
-            self._memories = {
-                array.number: words_of(array)
-                for array in self.module.function.arrays
-                if array.number in needed and array.number not in given
-            }
+            self._memories = _made_memories(self.module, self.code.needs)
         return self._memories
 
 
@@ -260,10 +251,7 @@ class Nested:
     def run(self, arrays: Sequence[Words | None], scalars: Sequence[int]) -> None:
         """Follow its members to their ends."""
         assert self.build is not None
-        memories = dict(self._arrays)
-        for array, words in zip(self.module.function.parameters, arrays, strict=True):
-            if words is not None:
-                memories[array.number] = words
+        memories = _with_given(self._arrays, self.module, arrays)
         for turn in [0] if self.graph.turns is None else self.graph.turns:
             started: list[Process] = []
             for member, node in self.members:
@@ -291,10 +279,25 @@ class Nested:
 
     def set_arrays(self, needs: Needs) -> None:
         """Make the memories of the region whose words decide."""
-        given = {array.number for array in self.module.function.parameters}
-        for array in self.module.function.arrays:
-            if array.number in needs.arrays and array.number not in given:
-                self._arrays[array.number] = words_of(array)
+        self._arrays = _made_memories(self.module, needs)
+
+
+def _made_memories(module: CompiledModule, needs: Needs) -> dict[int, Words]:
+    """The memories of a module, but for those that it is given, whose words decide, by number."""
+    given = {array.number for array in module.function.parameters}
+    return {
+        array.number: words_of(array)
+        for array in module.function.arrays
+        if array.number in needs.arrays and array.number not in given
+    }
+
+
+def _with_given(
+    own: Mapping[int, Words], module: CompiledModule, arrays: Sequence[Words | None]
+) -> dict[int, Words]:
+    """The memories of a run by number: a module's own, and those that it is given."""
+    parameters = zip(module.function.parameters, arrays, strict=True)
+    return {**own, **{array.number: words for array, words in parameters if words is not None}}
 
 
 def _scalar(scalar: int | Turn | Given, scalars: Sequence[int], turn: int, width: int) -> int:
