@@ -23,7 +23,7 @@ from ..streams.functions import call
 from ..streams.outline import Outliner
 from ..streams.processes import Process, is_pure
 from ..streams.rewrite import exchange_access
-from .requests import LOADS, STORES, Requests
+from .requests import LOADS, STORES, Requests, uses_element
 from .runs import IrregularError
 from .transfers import DEPTH, Argument, Refusal, Transfer, on_copies
 
@@ -51,8 +51,10 @@ def make_gather(module: ir.Module, top: str, position: int, outstanding: int) ->
         return _Requested(module, top, position, asking).make()
 
 
-class _Gather(Argument):
-    """An argument, and the nest that loads it."""
+class Asked(Argument):
+    """An argument of which data decide the elements that one function uses."""
+
+    _verb = "uses"
 
     def __init__(self, module: ir.Module, top: str, position: int) -> None:
         super().__init__(module, top, position)
@@ -61,15 +63,51 @@ class _Gather(Argument):
             raise IrregularError("its elements are of type index")
         for function, value in self._holders:
             self._check_users(function, value)
-        holding = [(f, v) for f, v in self._holders if any(_loads(f, v))]
+        holding = [(f, v) for f, v in self._holders if self._uses_of(f, v)]
         if len(holding) != 1:
-            raise IrregularError(
-                "more than one function loads it" if holding else "nothing loads it"
-            )
+            which = "more than one function" if holding else "nothing"
+            raise IrregularError(f"{which} {self._verb} it")
         self._function, self._array = holding[0]
         self._check_processes()
-        self._nest = self._find_nest()
-        self._requests = Requests(self._nest, self._array)
+
+    def _uses_of(self, function: ir.Operation, value: ir.Value) -> list[ir.Operation]:
+        """The accesses that are asked for."""
+        return [op for op in walk(function) if uses_element(op, value)]
+
+    def count(self) -> int | None:
+        """How many elements are used at most; None where data decide that."""
+        return _count_of(self._uses_of(self._function, self._array))
+
+    def _asking_nest(self, several: str) -> tuple[ir.Operation, Requests]:
+        """The loop at the top of the function that holds every use, and what decides these.
+
+        Args:
+            several: the reason against it where more than one nest does.
+        """
+        uses = self._uses_of(self._function, self._array)
+        tops = {_top_of(op, self._function) for op in uses}
+        if len(tops) > 1:
+            raise IrregularError(several)
+        [nest] = tops
+        if not is_loop(nest):
+            raise IrregularError("data decide which element is used, outside of loops")
+        return nest, Requests(nest, self._array)
+
+    def _split(
+        self, work: tuple[ir.Operation, Requests], outstanding: int
+    ) -> tuple[list[ir.Operation], list[ir.Operation]]:
+        label = str(signature_of(self._top).name(self._position))
+        return _split_nest(self._module, self._function, work, label, outstanding)
+
+
+class _Gather(Asked):
+    """An argument, and the nest that loads it."""
+
+    _verb = "loads"
+
+    def __init__(self, module: ir.Module, top: str, position: int) -> None:
+        super().__init__(module, top, position)
+        self._work = self._asking_nest("more than one nest of loops uses it")
 
     def _check_users(self, function: ir.Operation, value: ir.Value) -> None:
         super()._check_users(function, value)
@@ -78,32 +116,12 @@ class _Gather(Argument):
         ):
             raise IrregularError("data decide which element is used, and it is stored, too")
 
-    def _find_nest(self) -> ir.Operation:
-        """The loop at the top of its function that holds every load."""
-        tops = {top_of(op, self._function) for op in _loads(self._function, self._array)}
-        if len(tops) > 1:
-            raise IrregularError("more than one nest of loops uses it")
-        [nest] = tops
-        if not is_loop(nest):
-            raise IrregularError("data decide which element is used, outside of loops")
-        return nest
-
-    def count(self) -> int | None:
-        """How many elements are loaded at most; None where data decide that."""
-        return count_of(_loads(self._function, self._array))
-
-    # --- two processes ----------------------------------------------------------------
-
     def split(self, outstanding: int) -> list[ir.Operation]:
         """Make the nest two processes; the loads of the first, which stand for requests."""
-        label = str(signature_of(self._top).name(self._position))
-        first, _ = split_nest(
-            self._module, self._function, (self._nest, self._requests), label, outstanding
-        )
-        return first
+        return self._split(self._work, outstanding)[0]
 
 
-def count_of(accesses: Iterable[ir.Operation]) -> int | None:
+def _count_of(accesses: Iterable[ir.Operation]) -> int | None:
     """How often accesses run at most; None where data decide that."""
     total = 0
     for op in accesses:
@@ -120,7 +138,7 @@ def count_of(accesses: Iterable[ir.Operation]) -> int | None:
     return total
 
 
-def split_nest(
+def _split_nest(
     module: ir.Module,
     function: ir.Operation,
     work: tuple[ir.Operation, Requests],
@@ -316,11 +334,7 @@ def _subscripts(op: ir.Operation, maker: Maker) -> list[ir.Value]:
     return [maker.applied(bound, position) for position in range(len(bound.results))]
 
 
-def _loads(function: ir.Operation, value: ir.Value) -> list[ir.Operation]:
-    return [op for op in walk(function) if op.name in LOADS and op.operands[0] == value]
-
-
-def top_of(op: ir.Operation, function: ir.Operation) -> ir.Operation:
+def _top_of(op: ir.Operation, function: ir.Operation) -> ir.Operation:
     """The operation directly in a function that holds another one."""
     while op.parent.operation != function:
         op = op.parent.operation
@@ -335,4 +349,4 @@ def _is_active(op: ir.Operation) -> bool:
     return not is_pure(op) and op.name not in ("memref.alloc", MAKE)
 
 
-__all__ = ["count_of", "find_gathers", "make_gather", "number_of", "put", "split_nest", "top_of"]
+__all__ = ["WANTED", "Asked", "find_gathers", "make_gather", "number_of", "put"]

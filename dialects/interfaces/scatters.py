@@ -15,14 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from .._mlir import ir
-from ..affine.loops import is_loop, walk
 from ..core.signature import signature_of
 from ..passes.checks.maker import Maker
 from ..streams.processes import is_pure
 from ..streams.rewrite import exchange_access
-from .gathers import WANTED, count_of, number_of, put, split_nest, top_of
-from .requests import STORES, Requests, uses_element
-from .runs import IrregularError
+from .gathers import WANTED, Asked, number_of, put
+from .requests import STORES, Requests
 from .transfers import DEPTH, Argument, Refusal, Transfer, on_copies
 
 _LOADED, _ASKED, _STORED = range(3)
@@ -46,44 +44,20 @@ def make_scatter(module: ir.Module, top: str, position: int, outstanding: int) -
         return _Requested(module, top, position, asking).make()
 
 
-class _Scatter(Argument):
-    """An argument, and the nest that loads and stores it."""
+class _Scatter(Asked):
+    """An argument, and the nest that loads and stores it; none where nothing loads it."""
 
     def __init__(self, module: ir.Module, top: str, position: int) -> None:
         super().__init__(module, top, position)
-        self._module = module
-        if isinstance(self._kind.element_type, ir.IndexType):
-            raise IrregularError("its elements are of type index")
-        for function, value in self._holders:
-            self._check_users(function, value)
-        holding = [(f, v) for f, v in self._holders if _accesses(f, v)]
-        if len(holding) != 1:
-            raise IrregularError("more than one function uses it" if holding else "nothing uses it")
-        self._function, self._array = holding[0]
-        self._used = _accesses(*holding[0])
-        self._check_processes()
-        self._requests: Requests | None = None
-        if all(op.name in STORES for op in self._used):
-            return
-        tops = {top_of(op, self._function) for op in self._used}
-        if len(tops) > 1:
-            raise IrregularError("it is loaded and stored, by more than one nest of loops")
-        [self._nest] = tops
-        if not is_loop(self._nest):
-            raise IrregularError("data decide which element is used, outside of loops")
-        self._requests = Requests(self._nest, self._array)
-
-    def count(self) -> int | None:
-        """How many elements are loaded and stored at most; None where data decide that."""
-        return count_of(self._used)
+        self._work: tuple[ir.Operation, Requests] | None = None
+        if any(op.name not in STORES for op in self._uses_of(self._function, self._array)):
+            self._work = self._asking_nest(
+                "it is loaded and stored, by more than one nest of loops"
+            )
 
     def split(self, outstanding: int) -> tuple[list[ir.Operation], list[ir.Operation]]:
         """Make the nest two processes if it loads the array: accesses that ask, and stores of those."""
-        if self._requests is None:
-            return [], []
-        label = str(signature_of(self._top).name(self._position))
-        work = self._nest, self._requests
-        return split_nest(self._module, self._function, work, label, outstanding)
+        return ([], []) if self._work is None else self._split(self._work, outstanding)
 
 
 class _Requested(Argument):
@@ -184,10 +158,6 @@ def _same_value(one: ir.Value, other: ir.Value) -> bool:
     if not alike or str(left.attributes) != str(right.attributes):
         return False
     return all(_same_value(a, b) for a, b in zip(left.operands, right.operands, strict=True))
-
-
-def _accesses(function: ir.Operation, value: ir.Value) -> list[ir.Operation]:
-    return [op for op in walk(function) if uses_element(op, value)]
 
 
 __all__ = ["find_scatters", "make_scatter"]
