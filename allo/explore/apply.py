@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.core.partition import Partition
+from allo.dialects.diagnostics import AlloError
 from allo.schedule import Schedule
 from allo.schedule.handles import LoopWrapper
 
-from .model.kernel import Dimension, Kernel, Nest
+from .model.kernel import APPLIED, Dimension, Kernel, Nest
 from .model.rows import Row
 from .ports import spread_banks
 from .solve import Choice
@@ -49,8 +50,6 @@ def apply(schedule: Schedule, steps: list[Step]) -> None:
     Raises:
         StepFailed: a primitive refused one.
     """
-    from allo.dialects.diagnostics import AlloError
-
     for step in steps:
         try:
             step.apply(schedule)
@@ -81,18 +80,14 @@ def plain_steps(kernel: Kernel) -> list[Step]:
 
 
 def _pipeline(nest: Nest) -> Iterator[Step]:
-    if nest.obstacle != "the user has applied primitives to it" and nest.chain:
+    if nest.obstacle != APPLIED and nest.chain:
         yield Step("pipeline", (_handle(nest, nest.chain[-1].name),), nest=nest.number)
 
 
 def _pipelines(kernel: Kernel, choice: Choice) -> Iterator[Step]:
     """Nests of which nothing can be chosen are pipelined as they are."""
     for nest in kernel.nests:
-        covered = nest.number in choice.rows
-        parent = nest.parent
-        while parent is not None:
-            covered |= parent in choice.rows
-            parent = kernel.nests[parent].parent
+        covered = any(number in choice.rows for number in (nest.number, *kernel.around(nest)))
         if not covered and not nest.children:
             yield from _pipeline(nest)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import lcm, prod
+from math import lcm
 
-from .model.kernel import Dimension, Kernel, Unit
+from .model.kernel import Dimension, Kernel, Unit, banks_of
 from .model.rows import Limits, Row, Space
 from .model.units import Units
 
@@ -21,15 +21,11 @@ FIRST, SCANNED = 80, 4000
 
 def choosing(kernel: Kernel, space: Space) -> list[int]:
     """The nests for which a row is chosen: the outermost that have rows."""
-    found: list[int] = []
-    for nest in kernel.nests:
-        parent, hidden = nest.parent, False
-        while parent is not None:
-            hidden |= parent in space.rows
-            parent = kernel.nests[parent].parent
-        if nest.number in space.rows and not hidden:
-            found.append(nest.number)
-    return found
+    return [
+        nest.number
+        for nest in kernel.nests
+        if nest.number in space.rows and not any(n in space.rows for n in kernel.around(nest))
+    ]
 
 
 def least_cycles(kernel: Kernel, space: Space) -> dict[int, int]:
@@ -98,11 +94,9 @@ def first_choice(
 
 def _tables(row: Row, units: Units) -> int:
     """Lookup tables of a row: of its units, and beside them."""
-    banks: dict[str, int] = {}
-    for (array, _), factor in row.needs.items():
-        banks[array] = banks.get(array, 1) * factor
+    banks = banks_of(row.needs, {array for array, _ in row.needs})
     own = sum(units.cost(unit).lut * count for unit, count in row.units.items())
-    return own + row.beside + OF_BANK * sum(banks.values())
+    return own + row.beside + OF_BANK * banks
 
 
 def _completed(
@@ -138,18 +132,15 @@ def _agree(needs: dict[Dimension, int], banks: dict[Dimension, int]) -> bool:
     if not all(lcm(f, banks[d]) == max(f, banks[d]) for d, f in needs.items() if d in banks):
         return False
     return all(
-        _count(banks | needs, array) <= MORE * max(_count(needs, array), _count(banks, array))
+        banks_of(banks | needs, [array])
+        <= MORE * max(banks_of(needs, [array]), banks_of(banks, [array]))
         for array in {dimension[0] for dimension in needs}
     )
 
 
-def _count(banks: Mapping[Dimension, int], array: str) -> int:
-    return prod(factor for dimension, factor in banks.items() if dimension[0] == array)
-
-
 def _few(banks: dict[Dimension, int], local: frozenset[str], most: int | None) -> bool:
     """Whether the banks of local arrays are at most so many."""
-    return most is None or sum(_count(banks, array) for array in local) <= most + len(local)
+    return most is None or banks_of(banks, local) <= most + len(local)
 
 
 def _within(taken: Mapping[Unit, int], units: Units, limits: Limits) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping
+from math import prod
 
 from .model.kernel import Access, Dimension, Kernel, Nest
 from .model.rows import PORTS, Row
@@ -29,24 +30,15 @@ def spread_banks(kernel: Kernel, choice: Choice) -> dict[Dimension, int]:
             continue
         rank = len(array.shape)
         base = [banks.get((name, dim), 1) for dim in range(rank)]
-        tries = sorted(
-            itertools.product(MORE, repeat=rank), key=lambda more: (_product(more), more)
-        )
+        tries = sorted(itertools.product(MORE, repeat=rank), key=lambda more: (prod(more), more))
         for more in tries:
             factors = [min(b * m, e) for b, m, e in zip(base, more, array.shape, strict=True)]
-            if _product(more) > 16:
+            if prod(more) > 16:
                 break
             if all(_load(nest, row, name, factors) <= PORTS * row.expected for nest, row in users):
                 banks |= {(name, dim): factor for dim, factor in enumerate(factors) if factor > 1}
                 break
     return banks
-
-
-def _product(values: tuple[int, ...]) -> int:
-    found = 1
-    for value in values:
-        found *= value
-    return found
 
 
 def _windows(nest: Nest, name: str) -> bool:

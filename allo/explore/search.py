@@ -14,7 +14,7 @@ from .apply import Step, StepFailed, apply, plain_steps, steps_of
 from .budget import Asked, Built, Progress, check_units, excess, too_large, what_limits
 from .check import Checker
 from .greedy import first_choice, work_bound
-from .model.kernel import Kernel, Unit
+from .model.kernel import Kernel, Unit, banks_of
 from .model.rows import Limits, Row, Space, space_of
 from .model.units import Units
 from .solve import Choice, Corrections, Problem, Unsolved, least_banks
@@ -311,13 +311,8 @@ class Search:
         if choice.dsp:
             self.corrections.dsp = max(1.0, taken.get("dsp", 0) / choice.dsp)
         if limits.bram is not None and taken.get("bram", 0) > limits.bram:
-            local = {name for name, array in self.kernel.arrays.items() if array.local}
-            banks = 0
-            for name in local:
-                count = 1
-                for (array, _), factor in choice.banks.items():
-                    count *= factor if array == name else 1
-                banks += count
+            local = [name for name, array in self.kernel.arrays.items() if array.local]
+            banks = banks_of(choice.banks, local)
             self.corrections.bram = max(self.corrections.bram, taken["bram"] / max(1, banks))
 
     def _bound(self, problem: Problem) -> None:

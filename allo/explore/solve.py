@@ -141,10 +141,8 @@ class _Program:
             ]
         for nest in kernel.leaves():
             literals = list(self._chosen.get(nest.number, []))
-            parent = nest.parent
-            while parent is not None:
-                literals += self._chosen.get(parent, [])
-                parent = kernel.nests[parent].parent
+            for number in kernel.around(nest):
+                literals += self._chosen.get(number, [])
             if literals:
                 self._model.add_exactly_one(literals)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 type Unit = tuple[str, tuple[str, ...], str]
 """An operation that takes a unit of hardware: MLIR name, types of operands, type of the result."""
 type Dimension = tuple[str, int]
 """An array of the kernel, by its key, and one of its dimensions, from 0."""
+APPLIED = "the user has applied primitives to it"
+"""The obstacle of a nest that stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,7 @@ class Nest:
     @property
     def copies(self) -> int:
         """Iterations of the inner loops, which a pipeline around them has side by side."""
-        count = 1
-        for loop in self.inner:
-            count *= loop.extent or 1
-        return count
+        return prod(loop.extent or 1 for loop in self.inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +151,17 @@ class Kernel:
     def leaves(self) -> list[Nest]:
         """The nests that hold no others."""
         return [nest for nest in self.nests if not nest.children]
+
+    def around(self, nest: Nest) -> Iterator[int]:
+        """The nests in whose bodies a nest stands, the innermost first, by their numbers."""
+        parent = nest.parent
+        while parent is not None:
+            yield parent
+            parent = self.nests[parent].parent
+
+
+def banks_of(banks: Mapping[Dimension, int], arrays: Iterable[str]) -> int:
+    """The banks of some arrays together, each the product of those of its dimensions."""
+    return sum(
+        prod(factor for (name, _), factor in banks.items() if name == array) for array in arrays
+    )

@@ -23,7 +23,7 @@ from allo.dialects.sums.reductions import update_of
 from allo.schedule import Schedule
 
 from .arrays import Arrays
-from .kernel import Access, Kernel, Loop, Nest, Subscript, Sum, Unit
+from .kernel import APPLIED, Access, Kernel, Loop, Nest, Subscript, Sum, Unit
 
 _MARKS = ("pipeline_ii", "unroll", "parallel", "dataflow", "rewind")
 
@@ -135,7 +135,7 @@ class _Reader:
         for op in (*chain, *(op for op in walk(chain[-1]) if is_loop(op))):
             marked = [mark for mark in _MARKS if mark in op.attributes]
             if marked:
-                return "the user has applied primitives to it"
+                return APPLIED
             if not is_affine_loop(op):
                 return "bounds of its loops depend on data"
         if any(loop.extent is None for loop in nest.chain):
@@ -259,13 +259,12 @@ class _Reader:
         return Access(key, subscripts, writes)
 
     def _sum(self, store: ir.Operation, family: str, chain: list[ir.Operation], nest: Nest) -> None:
-        used = [bound_map(store)]
+        bound = bound_map(store)
         rounded = not isinstance(store.operands[0].type, (ir.IntegerType, ir.IndexType))
         mentioned: set[str] = set()
-        for bound in used:
-            for expr in bound.results:
-                found = self._linear(expr, bound)
-                mentioned |= set(found[0]) if found else {loop.name for loop in nest.chain}
+        for expr in bound.results:
+            found = self._linear(expr, bound)
+            mentioned |= set(found[0]) if found else {loop.name for loop in nest.chain}
         array = store.operands[1]
         names = {loop.name: op for loop, op in zip(nest.chain, chain, strict=True)}
         over = {
