@@ -17,15 +17,12 @@ from typing import Any
 import numpy as np
 
 import allo
-from allo.backend.sim import external_memory
 from allo.backend.sim.dram.channel import DramChannel
 from allo.backend.sim.dram.devices import HBM2
 from allo.ir.types import int32
+from benchmarks.external_runs import CLOCK, COUNT, ELEMENTS, on_channels, request_rows
 from benchmarks.harness import Row, finish
 
-ELEMENTS, COUNT, CLOCK = 1 << 24, 16_384, 300
-LEAST = 0.6
-"""Share of the limit that a design must reach."""
 ARRAYS = ("at", "x", "y")
 
 
@@ -58,32 +55,14 @@ def main() -> int:
     rng = np.random.default_rng(0)
     places = rng.integers(0, ELEMENTS, COUNT).astype(np.int32)
     x = rng.integers(-(2**31), 2**31, ELEMENTS, dtype=np.int64).astype(np.int32)
-    rows = []
+    rows: list[Row] = []
     for outstanding in (64, 1):
-        hardware = design(outstanding)
-        mhz = hardware.report.fmax_mhz
-        channels = external_memory("hbm2", clock_mhz=mhz, timing="dram")
-        ran = hardware.variant(memory=dict(zip(ARRAYS, channels, strict=False)))
+        ran = on_channels(design(outstanding), ARRAYS)
         y = np.zeros(COUNT, np.int32)
         ran(places, x, y)
         if not np.array_equal(y, x[places]):
             raise SystemExit("rtl_gather: elements differ from NumPy's")
-        rate, most = COUNT / (ran.cycles / mhz), limit(places, outstanding)
-        named = "64 requests under way" if outstanding > 1 else "one request at a time"
-        key = f"external.gather.{'many' if outstanding > 1 else 'one'}"
-        figures = {f"{key}.cycles": ran.cycles, f"{key}.rate": round(rate, 1)}
-        figures |= {
-            f"{key}.model.rate": round(most, 1),
-            f"{key}.share": round(100 * rate / most, 1),
-        }
-        note = (
-            f"{ran.cycles:,} cycles for {COUNT:,} elements at an estimated {mhz:.0f} MHz; the model alone: "
-            f"{most:.1f} M/s; hbm2, timing dram"
-        )
-        if outstanding > 1:
-            what = f"gather, {named}, at 60 % of the model's limit"
-            rows.append(Row(what, rate, "M/s", "limit", LEAST * most, at_most=False))
-        rows.append(Row(f"gather, {named}", rate, "M/s", "model", most, note=note, figures=figures))
+        rows += request_rows("gather", ran, limit(places, outstanding), outstanding)
     return finish("rtl_gather", "Random words of 4 bytes from a channel of HBM2", rows)
 
 

@@ -20,13 +20,12 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from allo.backend.devices import DEFAULT_DEVICE
 from allo.backend.sim import external_memory
 from allo.backend.sim.boundary.traffic import DRAM, IDEAL
 from allo.customize import Schedule
 from allo.designs.polybench.memory import NAMES, Design, load
+from benchmarks.external_runs import same_as_cpu
 from benchmarks.harness import Row, finish
 
 PUBLISHED = {
@@ -50,8 +49,6 @@ CHANNELS = {"one": 1, "many": 4}
 KIND, SIZE, CLOCK = "hbm2", "medium", 300.0
 ACHIEVABLE = 13.3
 """GB/s that the model of a channel reaches where lines are read in order; 14.4 is the peak of its bus."""
-TOLERANCE = 1e-4
-"""Of the largest element, against NumPy, which adds in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +98,9 @@ def measure(name: str, which: str, timing: str) -> Measured:
         RuntimeError: when a run does not give the bits of the CPU build.
     """
     design = load(name)
-    schedule = design.schedule(design.SIZES[SIZE], design.SHAPES[which])
-    core = same_as_cpu(design, schedule, _built(schedule))
+    size = design.SIZES[SIZE]
+    schedule = design.schedule(size, design.SHAPES[which])
+    core = same_as_cpu(design, size, schedule, _built(schedule))
     places = channels_of(design, which)
     masters = {
         array: {"kind": "m_axi", "bundle": [f"hbm{n}" for n in channels]}
@@ -112,7 +110,7 @@ def measure(name: str, which: str, timing: str) -> Measured:
     mhz = hardware.report.fmax_mhz
     every = external_memory(KIND, clock_mhz=mhz, timing=timing)
     memory = {array: every[channels[0] : channels[-1] + 1] for array, channels in places.items()}
-    ran = same_as_cpu(design, schedule, hardware.variant(memory=memory))
+    ran = same_as_cpu(design, size, schedule, hardware.variant(memory=memory))
     buses = ran.traffic.channels
     used = ran.report.resources
     return Measured(
@@ -130,24 +128,6 @@ def _built(schedule: Schedule, **options: Any) -> Any:
     return schedule.build(
         target="verilog", simulator="jit", clock_mhz=CLOCK, device=DEFAULT_DEVICE, **options
     )
-
-
-def same_as_cpu(design: Design, schedule: Schedule, hardware: Any) -> Any:
-    """A built design after a run at full size.
-
-    Raises:
-        RuntimeError: when its elements are not those of the CPU build.
-    """
-    size = design.SIZES[SIZE]
-    ours, cpu, numpy = (design.inputs(np.random.default_rng(12), size) for _ in range(3))
-    hardware(*ours)
-    schedule.build()(*cpu)
-    design.reference(*numpy)
-    for a, b, c in zip(ours, cpu, numpy, strict=True):
-        if a.tobytes() != b.tobytes():
-            raise RuntimeError(f"{schedule.top_func_name}: RTL and CPU differ.")
-        np.testing.assert_allclose(b, c, rtol=0, atol=TOLERANCE * np.abs(c).max())
-    return hardware
 
 
 def row_of(name: str, which: str, timing: str) -> Row:

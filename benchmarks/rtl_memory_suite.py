@@ -17,20 +17,17 @@ import argparse
 import sys
 from typing import Any
 
-import numpy as np
-
 from allo.backend.devices import DEFAULT_DEVICE
 from allo.backend.sim import external_memory
 from allo.backend.sim.boundary.traffic import DRAM, IDEAL
 from allo.customize import Schedule
 from allo.designs.polybench.kernels import load
 from allo.designs.polybench.memory.rest.suite import NAMES, OWN, arrays_of, schedule
+from benchmarks.external_runs import same_as_cpu
 from benchmarks.harness import Row, finish
 
 KIND, CLOCK = "hbm2", 300.0
 SIMULATED, FORETOLD = "small", "medium"
-TOLERANCE = 1e-4
-"""Of the largest element, against NumPy."""
 
 
 def built(s: Schedule, arrays: tuple[str, ...], timing: str) -> Any:
@@ -47,16 +44,7 @@ def simulate(name: str, size: tuple[int, ...], timing: str) -> Any:
         RuntimeError: when its elements are not those of the CPU build.
     """
     s, kernel = schedule(name, size), load(name)
-    hardware = built(s, arrays_of(name), timing)
-    ours, cpu, numpy = (kernel.inputs(np.random.default_rng(12), size) for _ in range(3))
-    hardware(*ours)
-    s.build()(*cpu)
-    kernel.reference(*numpy)
-    for a, b, c in zip(ours, cpu, numpy, strict=True):
-        if a.tobytes() != b.tobytes():
-            raise RuntimeError(f"{name}: RTL and CPU differ.")
-        np.testing.assert_allclose(b, c, rtol=0, atol=TOLERANCE * np.abs(c).max())
-    return hardware
+    return same_as_cpu(kernel, size, s, built(s, arrays_of(name), timing))
 
 
 def row_of(name: str, timing: str) -> Row:

@@ -18,15 +18,12 @@ from typing import Any
 import numpy as np
 
 import allo
-from allo.backend.sim import external_memory
 from allo.backend.sim.dram.channel import DramChannel
 from allo.backend.sim.dram.devices import HBM2
 from allo.ir.types import int32
+from benchmarks.external_runs import CLOCK, COUNT, ELEMENTS, on_channels, request_rows
 from benchmarks.harness import Row, finish
 
-ELEMENTS, COUNT, CLOCK = 1 << 24, 16_384, 300
-LEAST = 0.6
-"""Share of the limit that a design must reach."""
 ARRAYS = ("at", "v", "B")
 
 
@@ -78,38 +75,17 @@ def main() -> int:
     places = rng.integers(0, ELEMENTS, COUNT).astype(np.int32)
     v = rng.integers(-1000, 1000, COUNT).astype(np.int32)
     first = rng.integers(-(2**30), 2**30, ELEMENTS).astype(np.int32)
-    rows = []
+    rows: list[Row] = []
     for updates in (False, True):
         name = "histogram" if updates else "scatter"
         for outstanding in (64, 1):
-            hardware = design(outstanding, updates=updates)
-            mhz = hardware.report.fmax_mhz
-            channels = external_memory("hbm2", clock_mhz=mhz, timing="dram")
-            ran = hardware.variant(memory=dict(zip(ARRAYS, channels, strict=False)))
+            ran = on_channels(design(outstanding, updates=updates), ARRAYS)
             B = first.copy()
             ran(places, v, B)
             if not np.array_equal(B, expected(places, v, first, updates=updates)):
                 raise SystemExit("rtl_scatter: elements differ from NumPy's")
-            rate = COUNT / (ran.cycles / mhz)
             most = limit(places, outstanding, updates=updates)
-            named = "64 requests under way" if outstanding > 1 else "one request at a time"
-            key = f"external.{name}.{'many' if outstanding > 1 else 'one'}"
-            figures = {
-                f"{key}.cycles": ran.cycles,
-                f"{key}.rate": round(rate, 1),
-                f"{key}.model.rate": round(most, 1),
-                f"{key}.share": round(100 * rate / most, 1),
-            }
-            note = (
-                f"{ran.cycles:,} cycles for {COUNT:,} elements at an estimated {mhz:.0f} MHz; the model "
-                f"alone: {most:.1f} M/s; hbm2, timing dram"
-            )
-            if outstanding > 1:
-                what = f"{name}, {named}, at 60 % of the model's limit"
-                rows.append(Row(what, rate, "M/s", "limit", LEAST * most, at_most=False))
-            rows.append(
-                Row(f"{name}, {named}", rate, "M/s", "model", most, note=note, figures=figures)
-            )
+            rows += request_rows(name, ran, most, outstanding)
     return finish("rtl_scatter", "Random stores of 4 bytes to a channel of HBM2", rows)
 
 
