@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .network import Network
@@ -80,6 +81,18 @@ class FunctionReport:
     calls: dict[str, int | None] = field(default_factory=dict)
     resources: dict[str, int] = field(default_factory=dict)
     network: Network | None = None
+
+    def innermost(self) -> Iterator[tuple[LoopReport, int]]:
+        """The loops without loops inside, each with how often it is entered in one run, at least."""
+        yield from _innermost(self.loops, 1)
+
+
+def _innermost(loops: Sequence[LoopReport], entries: int) -> Iterator[tuple[LoopReport, int]]:
+    for loop in loops:
+        if loop.children:
+            yield from _innermost(loop.children, entries * (loop.trips or 1))
+        else:
+            yield loop, entries
 
 
 @dataclass(frozen=True, slots=True)

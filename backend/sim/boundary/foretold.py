@@ -7,7 +7,8 @@ single lines, and conflicts of arrays that share a channel, are not foretold one
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from allo.backend.rtl.design import HardwareDesign
@@ -15,7 +16,6 @@ from allo.backend.rtl.interfaces.board import Board, Buffered, Master
 from allo.backend.rtl.interfaces.walk import folded, most_lanes
 from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.interfaces.runs import Runs
-from allo.dialects.reports.parts import LoopReport
 
 from .asked import request_cycles
 from .traffic import DRAM, MemoryChannel, Outside
@@ -124,7 +124,8 @@ def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
                 extra[function] = extra.get(function, 0) + more
             passing.append(one)
     told = core + max(extra.values(), default=0)
-    told = max(told, _busiest(board, outside, passing))
+    beside = {array.name for array in board.arrays if array.beside is not None}
+    told = max(told, busiest([each for each in passing if each.array in beside], outside))
     told += sum(max((c for (_, w), c in copies.items() if w == way), default=0) for way in WAYS)
     told += STARTING + sum(_latency(board, outside, way) for way in WAYS)
     return Foretold(round(told), core, tuple(passing))
@@ -168,7 +169,7 @@ def _passes(
     needed = min(runs.elements, array.count) * array.cell // 8
     words = runs.elements // runs.word
     for function in design.report.functions:
-        for loop, entries in _leaves(function.loops, 1):
+        for loop, entries in function.innermost():
             if stream in loop.streams:
                 once = entries * (loop.trips or 1)
                 core = (loop.cycles or 0) * entries * max(1, -(-words // max(1, once)))
@@ -186,7 +187,7 @@ def _asks(
     """Elements that data decide, as if they lay at random; None where data decide how many there are."""
     streams = array.beside.streams if array.beside else set()
     for function in design.report.functions:
-        for loop, entries in _leaves(function.loops, 1):
+        for loop, entries in function.innermost():
             if streams & set(loop.streams):
                 if loop.trips is None:
                     return None
@@ -200,24 +201,14 @@ def _asks(
     return None
 
 
-def _leaves(loops: Sequence[LoopReport], entries: int) -> Iterator[tuple[LoopReport, int]]:
-    for loop in loops:
-        if loop.children:
-            yield from _leaves(loop.children, entries * (loop.trips or 1))
-        else:
-            yield loop, entries
-
-
-def _busiest(board: Board, outside: Outside, passing: Sequence[Passing]) -> float:
-    """Cycles for which the busiest channel, or bus in one direction, moves data of arrays beside the core."""
-    beside = {array.name for array in board.arrays if array.beside is not None}
-    busy: dict[str, float] = {}
+def busiest(passing: Iterable[Passing], outside: Outside) -> float:
+    """Cycles for which the busiest channel, or bus in one direction, moves data."""
+    busy: dict[str, float] = defaultdict(float)
     for each in passing:
-        route = outside.memory.get(each.array, ()) if each.array in beside else ()
-        keys = [channel.name for channel in route] or [f"{each.array} {each.way}"]
-        for key in keys if each.array in beside else ():
-            busy[key] = busy.get(key, 0) + each.cycles
-    return max(busy.values(), default=0)
+        route = outside.memory.get(each.array, ())
+        for key in [channel.name for channel in route] or [f"{each.array} {each.way}"]:
+            busy[key] += each.cycles
+    return max(busy.values(), default=0.0)
 
 
 def _latency(board: Board, outside: Outside, way: str) -> int:
@@ -226,4 +217,4 @@ def _latency(board: Board, outside: Outside, way: str) -> int:
     return max((c.latency for n in names for c in outside.memory.get(n, ())), default=0)
 
 
-__all__ = ["Foretold", "Passing", "foretell", "rate_of"]
+__all__ = ["Foretold", "Passing", "busiest", "foretell", "rate_of"]

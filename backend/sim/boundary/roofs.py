@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from allo.backend.rtl.design import HardwareDesign
-from allo.dialects.reports.parts import DesignFigures, LoopReport
+from allo.dialects.reports.parts import DesignFigures
 from allo.dialects.reports.roofline import Point, Roofline
 
-from .foretold import Foretold, Passing, foretell, rate_of
+from .foretold import Foretold, Passing, busiest, foretell, rate_of
 from .traffic import Outside
 
 FLOATS, INTEGERS = "float operations", "integer products"
@@ -46,7 +46,7 @@ def _points(
         passing[each.loop].append(each)
     seen = set()
     for function in report.functions:
-        for loop, entries in _leaves(function.loops, 1):
+        for loop, entries in function.innermost():
             mine = passing.get(loop.name, []) if loop.name not in seen else []
             if not (loop.operations or mine):
                 continue
@@ -54,11 +54,11 @@ def _points(
             times = runs.get(function.name, 1)
             alone = (loop.cycles or 0) * entries * times
             yield _point(
-                loop.name, (loop.operations or 0) * times, alone, _busy(mine, outside), mine
+                loop.name, (loop.operations or 0) * times, alone, busiest(mine, outside), mine
             )
     rest = [p for name, some in passing.items() if name not in seen for p in some]
     if rest:
-        yield _point("copies", 0, 0, _busy(rest, outside), rest)
+        yield _point("copies", 0, 0, busiest(rest, outside), rest)
 
 
 def _point(
@@ -68,27 +68,9 @@ def _point(
     return Point(name, operations, moved, needed, max(alone, memory), memory)
 
 
-def _busy(passing: Sequence[Passing], outside: Outside) -> float:
-    """Cycles for which the busiest channel, or bus in one direction, moves data."""
-    busy: dict[str, float] = defaultdict(float)
-    for each in passing:
-        route = outside.memory.get(each.array, ())
-        for key in [channel.name for channel in route] or [f"{each.array} {each.way}"]:
-            busy[key] += each.cycles
-    return max(busy.values(), default=0.0)
-
-
 def _whole(points: list[Point], told: Foretold, outside: Outside, total: int | None) -> Point:
     operations = sum(p.operations for p in points) if total is None else total
-    return _point("run", operations, told.cycles, _busy(told.passing, outside), told.passing)
-
-
-def _leaves(loops: list[LoopReport], entries: int) -> Iterator[tuple[LoopReport, int]]:
-    for loop in loops:
-        if loop.children:
-            yield from _leaves(loop.children, entries * (loop.trips or 1))
-        else:
-            yield loop, entries
+    return _point("run", operations, told.cycles, busiest(told.passing, outside), told.passing)
 
 
 def _runs(report: DesignFigures, told: Foretold) -> dict[str, int]:
@@ -102,7 +84,7 @@ def _runs(report: DesignFigures, told: Foretold) -> dict[str, int]:
             found[callee] += found[function.name] * (1 if calls is None else calls)
     alone = {each.loop: each.core for each in told.passing}
     for function in report.functions:
-        for loop, entries in _leaves(function.loops, 1):
+        for loop, entries in function.innermost():
             once = (loop.cycles or 0) * entries
             if once and loop.name in alone:
                 found[function.name] = max(found[function.name], alone[loop.name] // once)
@@ -115,7 +97,7 @@ def _busiest_loops(report: DesignFigures) -> int:
     for function in report.functions:
         each = [
             -(-(loop.operations or 0) // max(1, entries * (loop.trips or 1) * loop.ii))
-            for loop, entries in _leaves(function.loops, 1)
+            for loop, entries in function.innermost()
         ]
         total += max(each, default=0)
     return total
