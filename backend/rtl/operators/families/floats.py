@@ -132,7 +132,7 @@ def _arithmetic(request: Request) -> Operator | None:
     quick = None if multiplies or kind.flush or not small else partial(draw_sum, quick=True)
     made = "_fabric" if fabric else "_dsp" if blocks else ""
     label = f"f{name}_{kind.label}{made}"
-    spread = kind.flush and not multiplies or (multiplies and request.device.packs)
+    spread = request.device.packs if multiplies else kind.flush
     return unit(request, Drawing(label, draw, native, pace=paced, quick=quick, spread=spread))
 
 
@@ -144,7 +144,8 @@ def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
     of it. Of two drawings with as few cycles at the clock, the one with fewer lookup tables.
     """
     device = request.device
-    sources = (1.25 * device.source_ns, 1.0), (device.level_ns + 2 * device.fanout_ns, SPARE)
+    late = 1.25 * device.source_ns, 1.0
+    early = device.level_ns + 2 * device.fanout_ns, SPARE
     adds = request.op == "arith.addf"
     paths = add_by_paths if adds else subtract_by_paths
     if kind.flush:
@@ -156,16 +157,20 @@ def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
         binary_native(request.op, kind),
     )
     wide = device.fanin >= 6
-    draws: list[Callable[..., Signal]] = [partial(paths, flat=wide), one]
-    draws += [partial(paths, early=True)] if wide and not kind.flush else []
+    draws: list[tuple[Callable[..., Signal], list[tuple[float, float]]]] = [
+        (partial(paths, flat=wide), [late, early]),
+        (one, [late, early]),
+    ]
+    if wide and not kind.flush:
+        draws.append((partial(paths, early=True), [early]))
     choices: list[tuple[int, float, int, Drawing]] = []
-    for number, draw in enumerate(draws):
+    for draw, sources in draws:
         drawing = Drawing(
             name, lambda a, b, draw=draw: draw(a, b, kind), native, spread=True, tables=True
         )
         net = draw_netlist(drawing, request.widths)
         tables = total_resources(net, live_nodes(net)).lut
-        for source_ns, spare in sources[number // 2 :]:
+        for source_ns, spare in sources:
             later = replace(device, source_ns=source_ns)
             cycles = stages(net, later, spare * request.clock_mhz, tables=True)
             choices.append((cycles, -source_ns, tables, drawing))
