@@ -27,7 +27,10 @@ def unpacker_module(name: str, units: Units, made: Made) -> ModuleBuilder:
     text, line, word = row.text, units.line, units.word
     leaves = text.all_of(row.enough, row.room)
     after = text.mux(leaves, row.fewer, row.fill, row.bits)
-    ready = text.all_of(row.active, text.invert(row.at_least(after, word)))
+    # What comes must find less than a word: a word leaves, and not two are held, or none is.
+    twice = text.named("twice")
+    passes = text.all_of(row.room, text.invert(twice))
+    ready = text.all_of(row.active, text.any_of(text.invert(row.enough), passes))
     take = text.all_of(ready, "%in_valid")
     row.run_over(text.all_of(take, row.is_last), take)
     data, count = row.line_of("%in_data")
@@ -36,6 +39,7 @@ def unpacker_module(name: str, units: Units, made: Made) -> ModuleBuilder:
     following = text.mux(take, grown, after, row.bits)
     row.count(following, word)
     text.register(row.enough, row.at_least(following, word), 1, reset=0)
+    text.register(twice, row.at_least(following, 2 * word), 1, reset=0)
     text.output("in_ready", "i1", ready)
     row.queue(made, [(row.lowest(word), word * units.bits)], ("data",))
     return text
@@ -52,9 +56,12 @@ def packer_module(name: str, units: Units, made: Made) -> ModuleBuilder:
     over = text.all_of(leaves, row.is_last)
     row.run_over(over, leaves)
     after = text.mux(leaves, row.fewer, row.fill, row.bits)
-    more = text.all_of(row.active, text.invert(over), text.invert(row.at_least(after, line)))
     left = text.mux(leaves, row.left_behind(), row.left, row.left_bits)
-    ready = text.all_of(more, row.below(after, left))
+    # Less than a line must be held, and less than is left of the run; both are known before a line leaves.
+    held = row.at_least(row.fill, line)
+    held = text.mux(leaves, row.at_least(row.fill, 2 * line), held, 1)
+    wanted = row.below(row.fill, row.left)
+    ready = text.all_of(row.active, text.invert(over), text.invert(held), wanted)
     take = text.all_of(ready, "%in_valid")
     row.put(after, "%in_data", units.word, take, leaves, line, most=line - 1)
     grown = text.binary("add", after, text.const(units.word, row.bits), row.bits)
