@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -18,8 +17,8 @@ from allo.schedule import Schedule
 from . import kept
 from .budget import Asked, Built, Progress
 from .check import Checker
-from .model.read import read_kernel
 from .model.rows import Limits
+from .networks import arranged
 from .script import script_of
 from .search import INTERRUPTED, NO_TIME, Search
 from .trace import Trace
@@ -116,9 +115,8 @@ def autoschedule(
             for what, asked in (("dsp", max_dsp), ("lut", max_lut), ("bram", max_bram))
         )
     )
-    given = copy.copy(given)
-    found = read_kernel(given)
-    if not found.nests:
+    found = arranged(given)
+    if not found.kernel.nests:
         raise AutoscheduleError(
             f"There is nothing to schedule in {given.top_func_name}: it has no loops.",
             help="build it as it is: s.build(target='verilog').",
@@ -137,9 +135,9 @@ def autoschedule(
         dsp_factors,
     )
     known = {w: m for w in ("dsp", "lut", "bram") if (m := getattr(limits, w)) is not None}
-    trace = Trace(given.top_func_name, device, clock_mhz, objective, known)
-    search = Search(given, found, asked, Checker(given, inputs, options), trace)
-    key = kept.key_of(given, asked)
+    trace = Trace(given.top_func_name, device, clock_mhz, objective, known, layers=found.notes)
+    search = Search(found.schedule, found.kernel, asked, Checker(given, inputs, options), trace)
+    key = kept.key_of(found.schedule, asked)
     known_before = kept.read(key) if cache else None
     best = None if known_before is None else search.again(*known_before)
     if best is None:

@@ -27,6 +27,7 @@ class Trace:
 
     Attributes:
         limits: what a design could take of each resource.
+        layers: for each function called several times, whether the calls share it.
         looked_at: tiles and orders of loops that the model counted.
         tried: the designs whose reports were made, in order.
         plain: cycles with nothing but the innermost loops pipelined.
@@ -43,6 +44,7 @@ class Trace:
     clock_mhz: float
     objective: str
     limits: Mapping[str, int]
+    layers: list[str] = field(default_factory=list)
     looked_at: int = 0
     tried: list[Tried] = field(default_factory=list)
     plain: int | None = None
@@ -70,6 +72,7 @@ class Trace:
             f"considered {self.looked_at:,} tiles and orders; built {len(self.tried)} reports in "
             f"{self.seconds:.1f} s ({self.ended})",
         ]
+        lines += self.layers
         for design in self.tried:
             cycles = "?" if design.cycles is None else f"{design.cycles:,}"
             model = "" if design.modelled is None else f" (model {design.modelled:,})"

@@ -42,6 +42,7 @@ from .primitives.functions.compose import compose
 from .primitives.functions.dataflow import dataflow
 from .primitives.functions.equivalent import get_equivalent_variables
 from .primitives.functions.inline import inline
+from .primitives.functions.specialize import specialize
 from .primitives.loops.accumulate import accumulate
 from .primitives.loops.compute_at import compute_at
 from .primitives.loops.dependence import dependence
@@ -229,6 +230,7 @@ class Schedule(ScheduleState):
     compute_at = compute_at
     reshape = reshape
     to = to
+    specialize = specialize
     unfold = unfold
     compose = compose
     get_equivalent_variables = get_equivalent_variables

@@ -50,7 +50,8 @@ def seven_unbalanced(
 
 
 def _three(A: np.ndarray, B: np.ndarray, C: np.ndarray, D: np.ndarray) -> np.ndarray:
-    return (A @ B) @ (C @ D)
+    found: np.ndarray = (A @ B) @ (C @ D)
+    return found
 
 
 def _seven(*matrices: np.ndarray) -> np.ndarray:

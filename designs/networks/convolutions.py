@@ -42,12 +42,15 @@ def _windows(X: np.ndarray) -> np.ndarray:
 
 
 def _convolved(X: np.ndarray, F: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.einsum("cyxk,ock->oyx", _windows(X), F.reshape(*F.shape[:2], 9), optimize=True)
+    found: np.ndarray = np.einsum(
+        "cyxk,ock->oyx", _windows(X), F.reshape(*F.shape[:2], 9), optimize=True
+    )
     return found
 
 
 def _scaled(X: np.ndarray, factor: np.ndarray, addend: np.ndarray) -> np.ndarray:
-    return X * factor[:, None, None] + addend[:, None, None]
+    found: np.ndarray = X * factor[:, None, None] + addend[:, None, None]
+    return found
 
 
 def _residual(X: np.ndarray, *weights: np.ndarray) -> np.ndarray:

@@ -6,9 +6,7 @@ import allo
 from allo.ir.types import float32, int32
 
 
-def product[M: int32, K: int32, N: int32](
-    X: float32[M, K], W: float32[K, N]
-) -> float32[M, N]:
+def product[M: int32, K: int32, N: int32](X: float32[M, K], W: float32[K, N]) -> float32[M, N]:
     """``X @ W``."""
     Y: float32[M, N] = 0.0
     for i, j in allo.grid(M, N):

@@ -26,7 +26,7 @@ class Network:
     multiplications: int
 
     def inputs(self, rng: np.random.Generator) -> list[np.ndarray]:
-        """Random float32 arguments; weights are scaled, so that activations keep their size from layer to layer."""
+        """Random float32 arguments, with weights by which activations keep their size from layer to layer."""
         found = [rng.standard_normal(self.shapes[0])]
         for shape in self.shapes[1:]:
             summed = int(np.prod(shape[1:])) if len(shape) == 4 else shape[0]

@@ -1,4 +1,4 @@
-"""Networks of linear layers: an autoencoder, a residual perceptron, the feed-forward part of a transformer."""
+"""Networks of linear layers: an autoencoder, a residual one, the feed-forward part of a transformer."""
 
 from __future__ import annotations
 
@@ -74,7 +74,11 @@ def _work(batch: int, *neurons: int) -> int:
     return batch * sum(a * b for a, b in zip(neurons, neurons[1:], strict=False))
 
 
-_AUTO, _MLP, _FORWARD = (32, 784, 256, 128, 64, 128, 256, 784), (8, 1024, 512, 512, 256, 10), (512, 128, 256, 128)
+_AUTO, _MLP, _FORWARD = (
+    (32, 784, 256, 128, 64, 128, 256, 784),
+    (8, 1024, 512, 512, 256, 10),
+    (512, 128, 256, 128),
+)
 AUTOENCODER = Network(autoencoder, _shapes(*_AUTO), _chain, _work(*_AUTO))
 RESIDUAL_MLP = Network(residual_mlp, _shapes(*_MLP), _residual, _work(*_MLP))
 FEED_FORWARD = Network(feed_forward, _shapes(*_FORWARD), _chain, _work(*_FORWARD))

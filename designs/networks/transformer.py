@@ -83,8 +83,7 @@ def attention(
 def _reference(X: np.ndarray, *weights: np.ndarray) -> np.ndarray:
     Wq, bq, Wk, bk, Wv, bv, Wo, bo = weights
     Q, K, V = (
-        (X @ W + b).reshape(64, 8, 16).transpose(1, 0, 2)
-        for W, b in ((Wq, bq), (Wk, bk), (Wv, bv))
+        (X @ W + b).reshape(64, 8, 16).transpose(1, 0, 2) for W, b in ((Wq, bq), (Wk, bk), (Wv, bv))
     )
     S = Q @ K.transpose(0, 2, 1) * np.float32(0.25)
     E = np.exp(S - S.max(axis=-1, keepdims=True))

@@ -1,0 +1,84 @@
+"""Networks of several functions: which calls share a function, what is found, and that it is right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import allo
+from allo.designs.networks.chains import SEVEN_UNBALANCED, THREE_PRODUCTS
+from allo.designs.networks.convolutions import SEPARABLE_BLOCK
+from allo.designs.networks.network import Network
+from allo.designs.networks.perceptrons import AUTOENCODER, RESIDUAL_MLP
+from allo.designs.networks.transformer import ATTENTION
+from allo.explore.networks import arranged
+from allo.ir.types import int32
+
+
+def product(X: int32[8, 8], W: int32[8, 8]) -> int32[8, 8]:
+    Y: int32[8, 8] = 0
+    for i, j, k in allo.grid(8, 8, 8):
+        Y[i, j] += X[i, k] * W[k, j]
+    return Y
+
+
+def relu(X: int32[8, 8]) -> int32[8, 8]:
+    Y: int32[8, 8]
+    for i, j in allo.grid(8, 8):
+        Y[i, j] = max(X[i, j], 0)
+    return Y
+
+
+def chain(A: int32[8, 8], B: int32[8, 8], C: int32[8, 8], D: int32[8, 8]) -> int32[8, 8]:
+    AB = product(A, B)
+    ABC = product(AB, C)
+    return product(ABC, D)
+
+
+def apart(A: int32[8, 8], B: int32[8, 8]) -> int32[8, 8]:
+    R = relu(A)
+    S = relu(B)
+    return product(R, S)
+
+
+def test_a_chain_of_layers_gets_a_function_for_each_call() -> None:
+    found = arranged(allo.customize(chain))
+    assert found.notes == ["product: a function for each of 3 calls"]
+    assert not any(nest.serial for nest in found.kernel.nests)
+    assert found.schedule.primitive_sequences[0][0] == "specialize"
+
+
+def test_calls_that_keep_nothing_from_a_schedule_share_their_function() -> None:
+    given = allo.customize(apart)
+    found = arranged(given)
+    assert found.notes == ["relu: rolled, 2 calls"]
+    assert not given.primitive_sequences and not found.schedule.primitive_sequences
+
+
+def test_what_the_user_has_scheduled_stays_one_function() -> None:
+    given = allo.customize(chain)
+    given.pipeline("product:j")
+    found = arranged(given)
+    assert found.notes == ["product: rolled, 3 calls, as the user has scheduled it"]
+
+
+def test_a_found_chain_has_the_bits_of_the_cpu_in_hardware() -> None:
+    found = allo.autoschedule(chain, max_dsp=128, clock_mhz=300.0, seconds=3.0, cache=False)
+    rng = np.random.default_rng(3)
+    arrays = [rng.integers(-9, 9, (8, 8)).astype(np.int32) for _ in range(4)]
+    hardware = found.build(target="verilog", simulator="jit", clock_mhz=300.0)
+    got = hardware(*arrays)
+    assert got.tobytes() == found.build()(*arrays).tobytes()
+    assert hardware.cycles == found.trace.cycles
+    assert found.trace.cycles * 10 < found.trace.plain
+    assert "a function for each of 3 calls" in str(found.trace)
+
+
+@pytest.mark.parametrize(
+    "network", [AUTOENCODER, RESIDUAL_MLP, ATTENTION, SEPARABLE_BLOCK, THREE_PRODUCTS, SEVEN_UNBALANCED]
+)  # fmt: skip
+def test_the_networks_are_what_numpy_says(network: Network) -> None:
+    arrays = network.inputs(np.random.default_rng(1))
+    got = allo.customize(network.kernel).build()(*arrays)
+    wanted = network.reference(*arrays)
+    assert np.abs(got - wanted).max() < 1e-5 * np.abs(wanted).max()
