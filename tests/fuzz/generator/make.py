@@ -31,6 +31,7 @@ from .regions.forever import forever_network
 from .regions.handed import handed_network
 from .regions.ports import port_network
 from .regions.tries import try_network
+from .searched import AUTOSCHEDULED, NESTS, ask_for_schedule
 from .tensors import tensor_kernel
 from .writer import Style, Writer
 
@@ -65,7 +66,8 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
 _FROM_MEMORY = {"passing": (0, passing_kernel)}
 """Kinds of programs from memory alone."""
 FEATURES = (*_KINDS, *_AIMED)
-"""Kinds of program; any feature in ``Program.features`` may be asked for, and :data:`.memory.FROM_MEMORY`."""
+"""Kinds of program; any feature in ``Program.features`` may be asked for, :data:`.memory.FROM_MEMORY`
+and :data:`.searched.AUTOSCHEDULED`."""
 CHECKED = 0.05
 """How many of all programs are built with ``check_bounds=True``, which must not change what they give."""
 REASSOCIATED = 0.05
@@ -93,9 +95,12 @@ def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -
     for attempt in range(2000):
         key: int | str = f"{seed}/{attempt}" if attempt else seed
         walks = only == FROM_MEMORY and random.Random(f"{key}/walks").random() < PASSING
-        program = _make(key, seed, "passing" if walks else kind)
+        nests = only == AUTOSCHEDULED and random.Random(f"{key}/nests").random() < NESTS
+        program = _make(key, seed, "passing" if walks else "nests" if nests else kind)
         if only == FROM_MEMORY:
             put_in_memory(program, random.Random(f"{key}/memory"))
+        if only == AUTOSCHEDULED:
+            ask_for_schedule(program, random.Random(f"{key}/search"))
         features = set(program.features)
         if (only is None or only in features) and not features.intersection(skip):
             return program

@@ -73,6 +73,7 @@ class Program:
         copied: whether a copy of its schedule is taken on the way, and built too.
         edited: how its file is changed behind its import, see ``runner/forms.py``; empty where it is not.
         options: further options of its builds, see :mod:`.options`.
+        searched: what ``allo.autoschedule`` is asked for, see :mod:`.searched`; empty where it is not called.
     """
 
     seed: int
@@ -92,6 +93,7 @@ class Program:
     copied: bool = False
     edited: str = ""
     options: dict[str, Any] = field(default_factory=dict)
+    searched: dict[str, Any] = field(default_factory=dict)
 
     @property
     def has_floats(self) -> bool:

@@ -7,6 +7,7 @@ from .calls import CALLS
 from .memory import MEMORY
 from .names import NAMES
 from .overlap import OVERLAP
+from .searched import SEARCHED
 from .stepped import STEPPED
 
 _CPU = ("cpu",)
@@ -410,6 +411,7 @@ FAULTS: tuple[Fault, ...] = (
     *OVERLAP,
     *STEPPED,
     *MEMORY,
+    *SEARCHED,
     *_ARITHMETIC,
     *NAMES,
     *_STREAMS,

@@ -32,8 +32,9 @@ from .compare import difference
 from .forms import Fork, Misbehaved, edit_source, refuses_copies
 from .icarus import fault_in_icarus
 from .room import has_room, with_deep_fifos
+from .searched import Unsound, is_plain, search
 from .space import namespace, template_arguments
-from .verdict import ERROR, OK, REJECT, WRONG, Verdict, is_named, reason_of
+from .verdict import ERROR, OK, REJECT, WRONG, Verdict, is_named, normalised, reason_of
 
 STUCK, OUTSIDE = "stuck", "out of bounds"
 _HARDWARE = ("jit", "verilator", "icarus")
@@ -98,6 +99,8 @@ def prepare(
         raise _ended(verdict, "customize", error) from None
     prepared = Prepared(program, space, schedule, verdict)
     _schedule(prepared, phase)
+    if program.searched:
+        _search(prepared, phase)
     prepared.want = _reference(prepared, phase, oracle=oracle)
     return prepared
 
@@ -129,6 +132,26 @@ def _schedule(prepared: Prepared, phase: Callable[[str], None]) -> None:
             prepared.other = fork.other
     except Misbehaved as error:
         raise _misbehaved(prepared.verdict, "schedule", error) from None
+
+
+def _search(prepared: Prepared, phase: Callable[[str], None]) -> None:
+    """Put what a search finds in place of the schedule; where it refuses by name, that is counted."""
+    phase("autoschedule")
+    verdict = prepared.verdict
+    try:
+        prepared.schedule, refusal = search(prepared.program, prepared.schedule)
+    except Unsound as error:
+        verdict.status, verdict.target, verdict.detail = WRONG, "autoschedule", str(error)
+        verdict.reason = normalised(verdict.detail)
+        raise Failed from None
+    except (Exception, SystemExit) as error:
+        raise _ended(verdict, "autoschedule", error) from None
+    if refusal:
+        verdict.refused.append(f"autoschedule: {normalised(refusal)}")
+    else:
+        verdict.agreed.append("autoschedule")
+        if not is_plain(prepared.schedule):
+            verdict.agreed.append("autoschedule beyond pipelines")
 
 
 def _steps(prepared: Prepared) -> Iterator[Step]:
@@ -167,6 +190,8 @@ def _schedule_copy(prepared: Prepared, other: Any, rng: random.Random) -> None:
 
 
 def _count(program: Program, rng: random.Random) -> int:
+    if program.searched:
+        return rng.choice((0, 0, 0, 1, 2))
     if "nests" in program.features:
         return rng.choice((0, 1, 2, 3, 3, 4, 5))
     return rng.choice((0, 0, 0, 1, 1, 2, 3))
@@ -203,7 +228,8 @@ def _misbehaved(verdict: Verdict, target: str, error: Misbehaved) -> Failed:
 
 def _reference(prepared: Prepared, phase: Callable[[str], None], *, oracle: bool) -> list[Outcome]:
     program, verdict = prepared.program, prepared.verdict
-    rounds_otherwise = program.reassociated and program.has_floats
+    reassociated = program.reassociated or program.searched.get("reassociate", False)
+    rounds_otherwise = reassociated and program.has_floats
     flushes = "subnormals" in program.options and program.has_floats
     if oracle and program.exact and not rounds_otherwise and not flushes:
         phase("oracle")

@@ -1,0 +1,29 @@
+"""Planted faults of the search for a schedule."""
+
+from __future__ import annotations
+
+from ..generator.searched import AUTOSCHEDULED
+from . import Fault
+
+SEARCHED = [
+    Fault(
+        "trees_unasked",
+        "search",
+        "allo.explore.apply",
+        "self._trees = reassociate",
+        "self._trees = True",
+        "a search adds floats up in their order where it may not take another",
+        ("cpu",),
+        AUTOSCHEDULED,
+    ),
+    Fault(
+        "limit_unheld",
+        "search",
+        "allo.explore.budget",
+        "if limit is not None and taken > limit:",
+        "if limit is not None and taken > 4 * limit:",
+        "what a search gives is within its limits",
+        ("cpu",),
+        AUTOSCHEDULED,
+    ),
+]
