@@ -1,12 +1,12 @@
 """Kernels without a schedule, autoscheduled: PolyBench, MachSuite and the gallery, beside plain pipelines.
 
 scripts/python benchmarks/autoschedule_suite.py [--suite NAME ...] [--kernel NAME ...] [--size SIZE]
-    [--budget DSPS] [--seconds S] [--reassociate]
+    [--budget DSPS] [--seconds S] [--reassociate] [--shared]
 
-Every kernel is given as its source says. What is found is run in the in-process simulator on the kernel's own
-random inputs, and compared with the CPU build of the kernel: bit for bit, or, with ``--reassociate``, bit for
-bit with the CPU build of the schedule that was found, and within a tolerance with that of the kernel. Beside it
-stands the same kernel with its innermost loops pipelined, whose cycles are simulated on the same inputs.
+Every kernel is given as its source says. What is found is run in the in-process simulator on the kernel's
+own random inputs, and compared with the CPU build of the kernel: bit for bit, or, with ``--reassociate``, bit
+for bit with the CPU build of the schedule that was found, and within a tolerance with that of the kernel.
+Beside it stands the same kernel with its innermost loops pipelined, simulated on the same inputs.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Asked:
     budget: int
     seconds: float
     reassociate: bool
+    timer: Callable[[], float] = time.monotonic
 
 
 class Wrong(Exception):
@@ -169,7 +170,7 @@ def compared(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray], toleranc
 
 def row_of(subject: Subject, asked: Asked) -> Row:
     """One kernel; a figure of infinity where something fails, with the reason in the note."""
-    began = time.monotonic()
+    began = asked.timer()
     try:
         found, cycles, plain = _searched(subject, asked)
     except (AlloError, Wrong) as error:
@@ -179,7 +180,8 @@ def row_of(subject: Subject, asked: Asked) -> Row:
         return _failed(subject, traceback.format_exc().strip().replace("\n", " | "))
     trace = found.trace
     note = (
-        f"{time.monotonic() - began:.0f} s, {len(trace.tried)} reports ({trace.ended}); "
+        f"{asked.timer() - began:.0f} s, {trace.seconds:.1f} of search, {len(trace.tried)} reports "
+        f"({trace.ended}); "
         f"{plain / cycles:.2f} times as fast; limited by {trace.limited}"
     )
     if trace.unexplored:
@@ -200,6 +202,7 @@ def _searched(subject: Subject, asked: Asked) -> tuple[FoundSchedule, int, int]:
         reassociate=asked.reassociate,
         inputs=subject.inputs,
         cache=False,
+        timer=asked.timer,
     )
     wanted = called(subject.plain().build(), subject.inputs)
     got, cycles = simulated(found, subject.inputs)
@@ -241,9 +244,11 @@ def main() -> int:
     parser.add_argument("--budget", type=int, default=220)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--reassociate", action="store_true")
+    parser.add_argument("--shared", action="store_true", help="count seconds of the processor")
     given, rest = parser.parse_known_args()
     warnings.simplefilter("ignore")
-    asked = Asked(given.budget, given.seconds, given.reassociate)
+    timer = time.process_time if given.shared else time.monotonic
+    asked = Asked(given.budget, given.seconds, given.reassociate, timer)
     rows = []
     for subject in subjects(given.suite, given.size):
         if given.kernel and subject.name not in given.kernel:

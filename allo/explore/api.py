@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -70,6 +71,7 @@ def autoschedule(
     most_factor: int | None = None,
     dsp_factors: Mapping[str, int] | None = None,
     cache: bool = True,
+    timer: Callable[[], float] = time.monotonic,
     **options: Any,
 ) -> FoundSchedule:
     """Find a schedule for a kernel on a budget.
@@ -96,6 +98,7 @@ def autoschedule(
         cache: whether a search that was made before may be taken from the cache: its primitives are applied,
             the report is made and the result checked again.
         progress: called with where the search stands.
+        timer: what counts the seconds; ``time.process_time`` where other programs share the machine.
         options: further options of ``Schedule.estimate``, such as ``subnormals``.
 
     Raises:
@@ -133,6 +136,7 @@ def autoschedule(
         progress,
         most_factor,
         dsp_factors,
+        timer,
     )
     known = {w: m for w in ("dsp", "lut", "bram") if (m := getattr(limits, w)) is not None}
     trace = Trace(given.top_func_name, device, clock_mhz, objective, known, layers=found.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +49,7 @@ class Asked:
     progress: Callable[[Progress], None] | None = None
     most_factor: int | None = None
     dsp_factors: Mapping[str, int] | None = None
+    timer: Callable[[], float] = time.monotonic
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from allo.dialects.diagnostics import AlloError, AutoscheduleError, CapacityWarning, ClockWarning
@@ -13,10 +13,12 @@ from allo.schedule import Schedule
 from .apply import Step, StepFailed, apply, plain_steps, steps_of
 from .budget import Asked, Built, Progress, check_units, excess, too_large, what_limits
 from .check import Checker
+from .deadline import Overdue, deadline
 from .greedy import first_choice, work_bound
 from .model.kernel import Kernel, Unit, banks_of
-from .model.rows import Limits, Row, Space, space_of
+from .model.rows import Limits, Row, space_of
 from .model.units import Units
+from .narrow import refuse_banks, smaller, without
 from .solve import Choice, Corrections, Problem, Unsolved, least_banks
 from .trace import Trace, Tried
 
@@ -30,6 +32,9 @@ costs the time of a second one."""
 SOLVE = 10.0
 """Seconds of one solution of the integer program, at most."""
 REORDERED = "sums within 1e-4, as they are added in another order"
+SHARE, LEAST = 0.5, 3.0
+"""Of the time that is left, what one report may take of it; and at least so many seconds, or as many times
+what the first report took."""
 OF_AREA = 0.03
 """What a whole device of lookup tables is worth, as a share of the cycles."""
 
@@ -43,11 +48,16 @@ class Search:
     asked: Asked
     checker: Checker
     trace: Trace
-    began: float = field(default_factory=time.monotonic)
+    began: float = 0.0
     corrections: Corrections = field(default_factory=lambda: Corrections(lut=CAREFUL))
     good: list[Built] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-    longest: float = 0.0
+    latest: float = 0.0
+    first: float = 0.0
+
+    def __post_init__(self) -> None:
+        """The time goes from here."""
+        self.began = self.asked.timer()
 
     def run(self) -> Built:
         """The best schedule found.
@@ -198,7 +208,7 @@ class Search:
     def _first(self) -> bool:
         """Whether the time goes on and no choice of the model was built."""
         none = not any(design.modelled is not None for design in self.trace.tried)
-        return none and time.monotonic() - self.began < self.asked.seconds
+        return none and self.asked.timer() - self.began < self.asked.seconds
 
     def _below(self, problem: Problem) -> int | None:
         """Cycles by the model from which on a choice is not worth a try."""
@@ -263,8 +273,16 @@ class Search:
             apply(trial, steps)
         except StepFailed as failed:
             self.trace.unexplored.append(f"{failed.step.primitive}: {failed.reason}")
-            return self._without(problem, choice, failed)
-        built = self._build(steps, choice, trial)
+            if failed.step.nest is None and failed.step.primitive == "partition":
+                refuse_banks(self.kernel, failed)
+                return self._problem(problem.units)
+            return without(problem, choice, failed)
+        try:
+            built = self._build(steps, choice, trial)
+        except Overdue:
+            name, copies, problem = smaller(problem, choice)
+            self.trace.unexplored.append(f"{copies:,} copies of the body of {name}: too slow")
+            return problem
         if built is None:
             return None
         self._learn(built, choice)
@@ -272,36 +290,6 @@ class Search:
             self.good.append(built)
         self._say("solving")
         return built
-
-    def _without(self, problem: Problem, choice: Choice, failed: StepFailed) -> Problem:
-        """The problem without what the primitive has refused."""
-        step = failed.step
-        space = Space(dict(problem.space.rows), problem.space.units, problem.space.looked_at)
-        if step.nest is not None:
-            bad = choice.rows.get(step.nest)
-            if bad is not None:
-                last = bad.order[-1]
-                pattern = {n for n, f in bad.factors.items() if f > 1 and n != last}
-                space.rows[step.nest] = [
-                    row
-                    for row in space.rows[step.nest]
-                    if row.key != bad.key
-                    and not (
-                        step.primitive in ("reorder", "split")
-                        and row.order == bad.order
-                        and pattern <= {n for n, f in row.factors.items() if f > 1}
-                    )
-                ]
-            if not space.rows.get(step.nest):
-                space.rows.pop(step.nest, None)
-            return replace(problem, space=space)
-        if step.primitive == "partition":
-            handle = step.arguments[0]
-            for key, array in self.kernel.arrays.items():
-                if array.handle == handle:
-                    self.kernel.arrays[key] = replace(array, obstacle=failed.reason)
-            return self._problem(problem.units)
-        return problem
 
     def _learn(self, built: Built, choice: Choice) -> None:
         """Correct the model by what the report says."""
@@ -347,10 +335,11 @@ class Search:
         if made is None:
             apply(schedule, steps)
         self._say("building a report")
-        began = time.monotonic()
+        began = self.asked.timer()
         modelled = None if choice is None else choice.cycles
+        most = nullcontext() if choice is None else deadline(self._most(), self.asked.timer)
         try:
-            with warnings.catch_warnings():
+            with most, warnings.catch_warnings():
                 for kind in (CapacityWarning, ClockWarning):
                     warnings.simplefilter("ignore", kind)
                 report = schedule.estimate(
@@ -362,8 +351,13 @@ class Search:
         except AlloError as error:
             self.trace.tried.append(Tried(None, {}, modelled, error.message))
             return None
+        except Overdue:
+            note = f"no report within {self.asked.timer() - began:.1f} s"
+            self.trace.tried.append(Tried(None, {}, modelled, note))
+            raise
         finally:
-            self.longest = max(self.longest, time.monotonic() - began)
+            self.latest = self.asked.timer() - began
+            self.first = self.first or self.latest
         note = excess(self.asked.limits, report)
         self.trace.tried.append(
             Tried(report.cycles, report.resources, modelled, note and f"too large: {note}")
@@ -408,7 +402,7 @@ class Search:
     def _account(self, best: Built) -> None:
         trace = self.trace
         trace.cycles = best.report.cycles
-        trace.seconds = time.monotonic() - self.began
+        trace.seconds = self.asked.timer() - self.began
         trace.unexplored = list(dict.fromkeys(trace.unexplored))
         for nest in self.kernel.nests:
             if nest.obstacle and not nest.children:
@@ -421,12 +415,17 @@ class Search:
 
     def _left(self) -> float:
         """Seconds in which another report can still be made."""
-        return self.asked.seconds - (time.monotonic() - self.began) - self.longest
+        return self.asked.seconds - (self.asked.timer() - self.began) - self.latest
+
+    def _most(self) -> float:
+        """Seconds that the next report may take."""
+        left = self.asked.seconds - (self.asked.timer() - self.began)
+        return max(LEAST, LEAST * self.first, SHARE * left)
 
     def _say(self, doing: str) -> None:
         if self.asked.progress is not None:
             cycles = self._best().cycles if self.good else None
-            seconds = time.monotonic() - self.began
+            seconds = self.asked.timer() - self.began
             self.asked.progress(
                 Progress(seconds, len(self.trace.tried), cycles, self.trace.bound, doing)
             )

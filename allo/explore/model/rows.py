@@ -22,6 +22,8 @@ INTERVALS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 32, 48, 64)
 """Initiation intervals that are asked for, in cycles, where a body needs more units than there are."""
 COPIES = 4096
 """The most copies of a body side by side."""
+SERIAL = 64
+"""The most copies of loops in a body whose iterations wait for each other: they are hardly faster."""
 PORTS = 2
 """Of a bank of memory."""
 OF_ELEMENT, OF_TURN = 170, 32
@@ -168,7 +170,7 @@ class _Rows:
 
     def _copies(self) -> int:
         """The most copies of one iteration of the chain that the limits allow."""
-        most = COPIES / self._nest.copies
+        most = self._side_by_side() / self._nest.copies
         longest = INTERVALS[-1] if self._nest.inner else 2
         for unit, cost in zip(self._names, self._costs, strict=True):
             for taken, limit in ((cost.dsp, self._limits.dsp), (cost.lut, self._limits.lut)):
@@ -176,8 +178,14 @@ class _Rows:
                     most = min(most, limit * longest / (taken * self._nest.work[unit]))
         return max(1, int(most))
 
+    def _side_by_side(self) -> int:
+        """The most copies of the innermost body."""
+        return SERIAL if self._nest.serial and self._nest.inner else COPIES
+
     def rows(self) -> Iterator[Row]:
-        """All rows that are kept."""
+        """All rows that are kept; none where the loops of the body are too many copies already."""
+        if self._nest.copies > self._side_by_side():
+            return
         for order in self._orders():
             grid = self._grid(in_order(order))
             if grid is not None:

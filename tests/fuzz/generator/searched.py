@@ -1,7 +1,7 @@
 """Programs that are autoscheduled: random budgets, devices and objectives.
 
-They are made where :data:`AUTOSCHEDULED` is asked for alone, from choices of their own, so every other program
-stays as it is.
+They are made where :data:`AUTOSCHEDULED` is asked for alone, from choices of their own, so every other
+program stays as it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def ask_for_schedule(program: Program, rng: random.Random) -> None:
         "device": _CARD if rng.random() < ON_CARD else rng.choice(families()),
         "clock_mhz": rng.choice(_CLOCKS),
         "objective": rng.choice(_OBJECTIVES),
-        "seconds": rng.choice((0.5, 1.0, 2.0)),
+        "seconds": rng.choice((0.3, 0.6, 1.2)),
         "reassociate": rng.random() < 0.4,
         **_limits(rng),
     }

@@ -9,9 +9,9 @@ SEARCHED = [
     Fault(
         "trees_unasked",
         "search",
-        "allo.explore.apply",
-        "self._trees = reassociate",
-        "self._trees = True",
+        "allo.explore.api",
+        "        reassociate,\n        max_cycles,",
+        "        True,\n        max_cycles,",
         "a search adds floats up in their order where it may not take another",
         ("cpu",),
         AUTOSCHEDULED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import allo
@@ -35,6 +36,7 @@ def search(program: Program, schedule: Any) -> tuple[Any, str]:
         found = allo.autoschedule(
             schedule,
             cache=False,
+            timer=time.process_time,
             inputs=lambda _: inputs(program, next(runs) % program.runs),
             **asked,
             **options,
