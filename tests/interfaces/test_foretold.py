@@ -58,6 +58,25 @@ def test_a_loop_is_bound_by_what_takes_longer(bound) -> None:
     assert f"bound by {bound}" in str(told)
 
 
+@pytest.mark.parametrize(("width", "bound"), [(512, "memory"), (32, "compute")])
+def test_both_directions_share_the_channel_but_not_the_bus(width, bound) -> None:
+    lanes, rows = width // 32, 1024
+
+    def triple(B: int32[rows, lanes]):
+        for i in range(rows):
+            for j in range(lanes):
+                B[i, j] = B[i, j] * 3
+
+    s = allo.customize(triple)
+    s.pipeline("i")
+    s.partition(s.B, dim=2)
+    module = build(s, {"B": {"kind": "m_axi", "width": width}}, stalls=0.0)
+    module = module.variant(memory={"B": external_memory("hbm2", 300, timing="dram")[0]})
+    cycles = agree(s, module, lambda rng: [values(rng, int32, (rows, lanes))], (1,))[0]
+    assert abs(module.foretold.cycles / cycles - 1) < OFF
+    assert module.foretold.bound == bound
+
+
 def test_copies_stand_before_and_behind_the_run() -> None:
     s, module = adder(copy=True)
     module = module.variant(memory={"A": CHANNELS["compute"]})
@@ -189,7 +208,7 @@ def test_without_masters_nothing_is_foretold() -> None:
 
 
 def test_a_bandwidth_that_is_not_looked_at_is_seen(monkeypatch) -> None:
-    monkeypatch.setattr(foretold, "rate_of", lambda master, *_: master.width / 8)
+    monkeypatch.setattr(foretold, "channel_rate", lambda _: 64.0)
     s, module = adder()
     module = module.variant(memory={"A": CHANNELS["memory"]})
     cycles = agree(s, module, drawn, (1,))[0]

@@ -101,6 +101,14 @@ def test_one_channel_is_one_axi_master_of_the_wrapper_and_of_vitis(tmp_path):
     assert (tmp_path / "p/axpy.cfg").read_text() == "[connectivity]\n" + "".join(lines)
 
 
+def test_a_channel_that_a_dict_names_is_that_of_the_arrays_placed_on_it_too():
+    s = placed(A="hbm[0]", B="hbm[0:2]")
+    hbm = external_memory("hbm2", clock_mhz=300, timing="dram")
+    mod = run(s.build(target="verilog", simulator="jit", memory={"A": hbm[0]}))
+    assert {c.timing for c in mod.traffic.channels.values()} == {"dram"}
+    assert list(mod.traffic.channels) == ["hbm2[0]", "hbm2[1]"]
+
+
 def test_an_argument_of_a_callee_is_the_array_of_the_call_and_compose_replays():
     inner = placed(B="hbm[1]")
     s = allo.customize(top)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.interfaces.board import Board, Buffered, Master
@@ -22,6 +22,8 @@ from .traffic import DRAM, MemoryChannel, Outside
 
 SEQUENTIAL = 0.92
 """Part of its peak that a channel with banks, rows and refresh moves of lines in order (docs/memory.md)."""
+BOTH_WAYS = 0.90
+"""The same where reads and writes of one loop take turns on it."""
 STARTING = 17
 """Cycles from start to interrupt in which neither the core nor a channel works."""
 
@@ -37,6 +39,7 @@ class Passing:
         needed: bytes of the elements that are used, each once.
         rate: bytes a cycle that bus and channel can move.
         core: cycles that the loop takes by itself, in the whole run; 0 for a copy.
+        apart: bytes a cycle that the channel can move, however narrow the bus; 0 where there is none.
     """
 
     array: str
@@ -46,6 +49,7 @@ class Passing:
     needed: int
     rate: float
     core: int
+    apart: float = 0.0
 
     @property
     def cycles(self) -> float:
@@ -66,17 +70,18 @@ class Foretold:
         cycles: of the run, from start to interrupt.
         core: those of the core, where nothing waits.
         passing: every array that passes, by direction.
+        busy: cycles for which the busiest channel, or bus in one direction, moves data.
     """
 
     cycles: int
     core: int
     passing: tuple[Passing, ...]
+    busy: float
 
     @property
     def bound(self) -> str:
         """What bounds the run: ``"memory"`` where a channel is busy for longer than the core takes."""
-        busiest = max((each.cycles for each in self.passing), default=0)
-        return "memory" if busiest > self.core else "compute"
+        return "memory" if self.busy > self.core else "compute"
 
     def __str__(self) -> str:
         """A table of the arrays, and a sentence."""
@@ -100,7 +105,7 @@ def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
         return None
     masters = {master.bundle: master for master in board.masters}
     passing: list[Passing] = []
-    extra: dict[str, float] = {}
+    loops: dict[str, dict[str, list[Passing]]] = defaultdict(lambda: defaultdict(list))
     copies: dict[tuple[str, str], float] = {}
     for array in board.arrays:
         master, route = masters[array.bundles[0]], outside.memory.get(array.name, ())
@@ -111,7 +116,7 @@ def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
                 if found is None:
                     return None
                 one, function = found
-                extra[function] = extra.get(function, 0) + max(0.0, one.cycles - one.core)
+                loops[function][one.loop].append(one)
             elif runs is None:
                 layout = folded(_layout(design, array), array.fold)
                 lanes = most_lanes(layout, max(1, master.width // array.cell))
@@ -120,15 +125,19 @@ def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
                 copies[master.bundle, way] = copies.get((master.bundle, way), 0) + took
             else:
                 one, function = _passes(design, array, (way, runs, stream), master, rate)
-                more = max(0.0, one.cycles - one.core)
-                extra[function] = extra.get(function, 0) + more
+                one = replace(one, apart=channel_rate(route))
+                loops[function][one.loop].append(one)
             passing.append(one)
-    told = core + max(extra.values(), default=0)
+    # Loops of a function run one after the other; what passes in one of them shares its channels.
+    waits = {
+        name: sum(_wait(some, outside) for some in mine.values()) for name, mine in loops.items()
+    }
+    told = core + max(waits.values(), default=0)
     beside = {array.name for array in board.arrays if array.beside is not None}
     told = max(told, busiest([each for each in passing if each.array in beside], outside))
     told += sum(max((c for (_, w), c in copies.items() if w == way), default=0) for way in WAYS)
     told += STARTING + sum(_latency(board, outside, way) for way in WAYS)
-    return Foretold(round(told), core, tuple(passing))
+    return Foretold(round(told), core, tuple(passing), busiest(passing, outside))
 
 
 WAYS = ("read", "written")
@@ -142,13 +151,20 @@ def _ways(array: Buffered) -> Iterator[tuple[str, Runs | None, str]]:
         yield WAYS[1], beside.stores if beside else None, beside.store_stream if beside else ""
 
 
+def _wait(passing: Sequence[Passing], outside: Outside) -> float:
+    """Cycles that a loop takes longer than by itself, for all that passes in it."""
+    return max(0.0, busiest(passing, outside) - max(each.core for each in passing))
+
+
 def rate_of(master: Master, route: Sequence[MemoryChannel], masters: int) -> float:
     """Bytes a cycle between an array's masters, which are alike, and its channels."""
     bus = masters * master.width / 8
-    if not route:
-        return bus
-    most = sum(c.bytes_per_cycle * (SEQUENTIAL if c.timing == DRAM else 1) for c in route)
-    return min(bus, most)
+    return min(bus, channel_rate(route)) if route else bus
+
+
+def channel_rate(route: Sequence[MemoryChannel]) -> float:
+    """Bytes a cycle of channels side by side, for lines in order; 0 for none."""
+    return sum(c.bytes_per_cycle * (SEQUENTIAL if c.timing == DRAM else 1) for c in route)
 
 
 def _layout(design: HardwareDesign, array: Buffered) -> ArrayLayout:
@@ -204,10 +220,15 @@ def _asks(
 def busiest(passing: Iterable[Passing], outside: Outside) -> float:
     """Cycles for which the busiest channel, or bus in one direction, moves data."""
     busy: dict[str, float] = defaultdict(float)
+    ways: dict[tuple[MemoryChannel, str], dict[str, float]] = defaultdict(dict)
     for each in passing:
-        route = outside.memory.get(each.array, ())
-        for key in [channel.name for channel in route] or [f"{each.array} {each.way}"]:
-            busy[key] += each.cycles
+        busy[f"{each.array} {each.way}"] += each.cycles
+        for channel in outside.memory.get(each.array, ()):
+            mine = ways[channel, each.loop]
+            mine[each.way] = mine.get(each.way, 0) + each.moved / (each.apart or each.rate)
+    for (channel, loop), mine in ways.items():
+        turns = loop and channel.timing == DRAM and len(mine) > 1
+        busy[channel.name] += sum(mine.values()) * (SEQUENTIAL / BOTH_WAYS if turns else 1)
     return max(busy.values(), default=0.0)
 
 
@@ -217,4 +238,4 @@ def _latency(board: Board, outside: Outside, way: str) -> int:
     return max((c.latency for n in names for c in outside.memory.get(n, ())), default=0)
 
 
-__all__ = ["Foretold", "Passing", "busiest", "foretell", "rate_of"]
+__all__ = ["Foretold", "Passing", "busiest", "channel_rate", "foretell", "rate_of"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from allo.backend.devices.cards import check_placements
@@ -13,9 +13,9 @@ from allo.dialects.core.signature import entry_of, signature_of
 from allo.dialects.diagnostics import OptionError, PlacementError
 from allo.dialects.interfaces.placements import KINDS, Placement, placements_of
 
-from .traffic import IDEAL, external_memory
+from .traffic import DRAM, IDEAL, MemoryChannel, external_memory
 
-TIMINGS = (IDEAL, "dram")
+TIMINGS = (IDEAL, DRAM)
 
 
 def placed_memory(
@@ -26,7 +26,8 @@ def placed_memory(
 ) -> dict[str, Any] | None:
     """The option ``memory`` with the channels of arrays that the schedule places.
 
-    ``"ideal"`` and ``"dram"`` are the timing of all of these; what a dict gives takes precedence.
+    ``"ideal"`` and ``"dram"`` are the timing of all of these. What a dict gives takes precedence, also for
+    other arrays on a channel that it names; and where it has channels with banks, the others have banks too.
 
     Raises:
         OptionError: a timing alone, and nothing is placed.
@@ -51,20 +52,37 @@ def placed_memory(
                 places[name],
                 help="leave it out of memory=, or place it in a channel.",
             )
-    timing = memory if isinstance(memory, str) else IDEAL
+    known = {channel.name: channel for channel in _of_a_dict(given)}
+    banked = any(channel.timing == DRAM for channel in known.values())
+    timing = memory if isinstance(memory, str) else DRAM if banked else IDEAL
     found = {
-        name: _channels(name, where, timing, clock_mhz)
+        name: _channels(name, where, timing, clock_mhz, known)
         for name, where in outside.items()
         if name not in given
     }
     return found | given or None
 
 
-def _channels(name: str, where: Placement, timing: str, clock_mhz: float) -> Any:
+def _of_a_dict(given: Mapping[str, Any]) -> Iterator[MemoryChannel]:
+    """The channels in a dict of the option, as far as they are some."""
+    for value in given.values():
+        for channel in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(channel, MemoryChannel):
+                yield channel
+
+
+def _channels(
+    name: str,
+    where: Placement,
+    timing: str,
+    clock_mhz: float,
+    known: Mapping[str, MemoryChannel],
+) -> Any:
     every = external_memory(KINDS[where.kind], clock_mhz, timing=timing)
     if where.end > len(every):
         raise PlacementError(
             f"{name} lies in {where}, and {where.kind} has {len(every)} channels.",
             help="channels count from 0.",
         )
-    return every[where.first] if where.count == 1 else every[where.first : where.end]
+    taken = tuple(known.get(each.name, each) for each in every[where.first : where.end])
+    return taken[0] if where.count == 1 else taken

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from .aimed.asserted import asserted_kernel
+from .aimed.cached import cached_kernel
 from .aimed.copies import constants_kernel, guarded_kernel
 from .aimed.exits import exit_kernel
 from .aimed.hazards import hazard_kernel
@@ -63,7 +64,7 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "ports": (2, port_network),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
-_FROM_MEMORY = {"passing": (0, passing_kernel)}
+_FROM_MEMORY = {"passing": (0, passing_kernel), "cached": (0, cached_kernel)}
 """Kinds of programs from memory alone."""
 FEATURES = (*_KINDS, *_AIMED)
 """Kinds of program; any feature in ``Program.features`` may be asked for, :data:`.memory.FROM_MEMORY`
@@ -76,8 +77,10 @@ COPIED = 0.08
 """How many have a copy of their schedule scheduled and built beside it."""
 EDITED = 0.05
 """How many are imported from a file that is changed before they are customized."""
-PASSING = 0.4
+PASSING = 0.3
 """How many of the programs from memory walk over long arrays."""
+CACHED = 0.5
+"""How many of them are kernels that one would give a cache."""
 EDITS = ("shifted", "number", "declared", "local", "touched", "commented", "appended")
 
 
@@ -94,9 +97,9 @@ def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -
     kind = only if only in FEATURES or only in _FROM_MEMORY else None
     for attempt in range(2000):
         key: int | str = f"{seed}/{attempt}" if attempt else seed
-        walks = only == FROM_MEMORY and random.Random(f"{key}/walks").random() < PASSING
         nests = only == AUTOSCHEDULED and random.Random(f"{key}/nests").random() < NESTS
-        program = _make(key, seed, "passing" if walks else "nests" if nests else kind)
+        asked = _from_memory(key) if only == FROM_MEMORY else "nests" if nests else kind
+        program = _make(key, seed, asked)
         if only == FROM_MEMORY:
             put_in_memory(program, random.Random(f"{key}/memory"))
         if only == AUTOSCHEDULED:
@@ -105,6 +108,12 @@ def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -
         if (only is None or only in features) and not features.intersection(skip):
             return program
     raise ValueError(f"No program has the feature {only!r} and none of {', '.join(skip)}.")
+
+
+def _from_memory(key: int | str) -> str | None:
+    """The kind of a program from memory; None for what other programs are."""
+    share = random.Random(f"{key}/walks").random()
+    return "passing" if share < PASSING else "cached" if share < PASSING + CACHED else None
 
 
 def _make(key: int | str, seed: int, kind: str | None) -> Program:

@@ -13,12 +13,14 @@ from typing import Any
 
 from allo.schedule import Schedule
 
-from .program import Program, Step
-from .schedules import draw_cache, draw_step
+from .program import Argument, Program, Step
+from .schedules import Sites, draw_cache, draw_step
 
 FROM_MEMORY = "from memory"
 """The feature of these programs, for ``scripts/fuzz --only``."""
 _STALLS = (0.0, 0.1, 0.5)
+_CELLS = (8, 16, 32, 64)
+"""Widths of elements that have no bits between them in memory."""
 _CHANNELS, _BANKS = 4, 2
 
 
@@ -34,6 +36,9 @@ def put_in_memory(program: Program, rng: random.Random) -> None:
     kept = ("subnormals", "overlap_loops", "configs")
     program.options = {name: program.options[name] for name in kept if name in program.options}
     program.options |= _surroundings(program, arrays, rng)
+    own = random.Random(f"memory behind the masters of {program.seed}")
+    if "interface" in program.options and own.random() < 0.4:
+        program.options["memory"] = _behind_masters(list(program.options["interface"]), own)
     program.features.append(FROM_MEMORY)
 
 
@@ -53,9 +58,21 @@ def _surroundings(program: Program, arrays: list[str], rng: random.Random) -> di
         return stalls | ({"interface": asked} if asked else {"interface": {arrays[0]: "m_axi"}})
     if kind < (0.92 if walks else 0.8):
         return {"memory": rng.choice(("ideal", "dram"))}
+    return {"memory": _channels(arrays, rng)}
+
+
+def _channels(arrays: list[str], rng: random.Random) -> dict[str, Any]:
+    """Two channels with bandwidths, latencies and stalls, and which of them each array has."""
     near = ("near", rng.choice((1, 8, 64)), rng.choice((0, 3, 20)), rng.choice(_STALLS))
     far = ("far", rng.choice((1, 8, 64)), rng.choice((3, 20, 100)), rng.choice(_STALLS))
-    return {"memory": {name: rng.choice((near, far)) for name in arrays}}
+    return {name: rng.choice((near, far)) for name in arrays}
+
+
+def _behind_masters(arrays: list[str], rng: random.Random) -> dict[str, Any]:
+    """Channels behind AXI4 masters: each array on one with banks, or all on ideal ones that stall."""
+    if rng.random() < 0.5:
+        return _channels(arrays, rng)
+    return {name: ("hbm2", rng.randrange(_CHANNELS)) for name in arrays}
 
 
 def _master(rng: random.Random, *, walks: bool) -> dict[str, Any]:
@@ -74,14 +91,63 @@ def draw_memory_steps(s: Schedule, program: Program, rng: random.Random) -> Iter
     for argument in program.arguments:
         if argument.shape and _is_used(program, argument.name):
             buffer = {"buffer": [top, argument.name]}
-            if len(argument.shape) > 1 and rng.random() < 0.4:
+            own = random.Random(f"packed {argument.name} of {program.seed}")
+            if argument.bits not in _CELLS and not argument.fields and own.random() < 0.4:
+                yield Step("layout", (buffer, "packed"))
+            elif len(argument.shape) > 1 and rng.random() < 0.4:
                 yield Step("layout", (buffer, _order(argument.shape, rng)))
             if rng.random() < 0.6:
                 yield Step("place", (buffer, _place(program, argument.name, rng)))
+    if "cached" in program.features:
+        yield from _cached_steps(s, program, rng)
+        return
     for _ in range(rng.randint(1, 5)):
         step = draw_cache(s, rng) if rng.random() < 0.6 else draw_step(s, program, rng)
         if step is not None:
             yield _deepened(step, program)
+
+
+def _cached_steps(s: Schedule, program: Program, rng: random.Random) -> Iterator[Step]:
+    """What a user would write: windows, caches of several arrays at a loop of tiles, pipelines inside.
+
+    Some steps of any kind stand among them, so a loop may be split before it has a cache, and changed behind.
+    """
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        step = draw_step(s, program, rng)
+        if step is not None:
+            yield step
+    top = s.top_func_name
+    for band, loops in [(b, names) for func, b, names in Sites(s).bands if func == top]:
+        tiles = [name for name in loops if name.startswith("t")] or loops
+        at = rng.choice(tiles)
+        arrays = [a for a in program.arguments if a.shape and _is_used(program, a.name)]
+        for argument in rng.sample(arrays, len(arrays)):
+            yield from _cache(top, argument, [top, band, at], rng)
+        if rng.random() < 0.7:
+            yield Step("pipeline", ({"loop": [top, band, loops[-1]]},))
+    if rng.random() < 0.3 and (step := draw_step(s, program, rng)) is not None:
+        yield step
+
+
+def _cache(top: str, argument: Argument, loop: list[str], rng: random.Random) -> Iterator[Step]:
+    """A cache of an array at a loop, perhaps of a window, perhaps by several neighbours at once."""
+    buffer, axis = {"buffer": [top, argument.name]}, {"loop": loop}
+    if rng.random() < 0.25:
+        yield Step("reuse_at", (buffer, axis))
+    if rng.random() < 0.3:
+        return
+    depth = rng.choice((False, True, True, 2, 3, 5))
+    kwargs: list[tuple[str, Any]] = [("double_buffer", depth)] if depth else []
+    lanes = rng.choice((1, 1, 1, 2, 4))
+    cyclic = {"partition": "Cyclic"}
+    if lanes > 1:
+        last = len(argument.shape or ())
+        yield Step("partition", (buffer, cyclic), (("dim", last), ("factor", lanes)))
+        kwargs.append(("lanes", lanes))
+    yield Step("cache", (buffer, axis), tuple(kwargs))
+    if lanes > 1:
+        kept = {"buffer": [top, f"{argument.name}_cache"]}
+        yield Step("partition", (kept, cyclic), (("dim", rng.choice((1, 2))), ("factor", lanes)))
 
 
 def _deepened(step: Step, program: Program) -> Step:
@@ -104,7 +170,8 @@ def _order(shape: tuple[int, ...], rng: random.Random) -> str:
 
 def _place(program: Program, name: str, rng: random.Random) -> str:
     """Channels of an array: one or several, where each has a master a power of two of them."""
-    modelled = "memory" in program.options
+    # Behind masters, channels are a power of two.
+    modelled = "memory" in program.options and "interface" not in program.options
     asked = name in program.options.get("interface", {})
     if not asked and not modelled and rng.random() < 0.2:
         return "on_chip"

@@ -20,7 +20,7 @@ Loop = dict[str, list[str]]
 
 def draw_step(s: Schedule, program: Program, rng: random.Random) -> Step | None:
     """One random step, or None where the schedule holds nothing to apply one to."""
-    sites = _Sites(s)
+    sites = Sites(s)
     if not sites.loops and not sites.buffers:
         return None
     for _ in range(8):
@@ -40,7 +40,7 @@ def draw_step(s: Schedule, program: Program, rng: random.Random) -> Step | None:
 
 def draw_cache(s: Schedule, rng: random.Random) -> Step | None:
     """A cache of an argument of the top function, or None where it has no loop."""
-    sites = _Sites(s)
+    sites = Sites(s)
     top = s.top_func_name
     loops = [loop for loop in sites.loops if loop[0] == top]
     if not loops or not s.func_args.get(top):
@@ -86,8 +86,13 @@ def _resolved(s: Schedule, value: Any, space: dict[str, Any]) -> Any:
     return inner
 
 
-class _Sites:
-    """Loops by band and buffers, by function."""
+class Sites:
+    """Loops by band and buffers, by function.
+
+    Attributes:
+        bands: of each nest its function, its name and its loops.
+        buffers: of each array its function, its name and its rank.
+    """
 
     def __init__(self, s: Schedule) -> None:
         self.schedule = s
@@ -121,7 +126,7 @@ class _Sites:
         return {"buffer": [func, name]}, rank
 
 
-def _aimed(sites: _Sites, program: Program, rng: random.Random) -> Step | None:
+def _aimed(sites: Sites, program: Program, rng: random.Random) -> Step | None:
     """A primitive where the program is made for it, so that many of them apply."""
     options: list[Step] = []
     for func in sites.functions:
@@ -194,12 +199,12 @@ _AIMS = (
 )
 
 
-def _split(sites: _Sites, rng: random.Random) -> Step | None:
+def _split(sites: Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return loop and Step("split", (loop, rng.choice((2, 2, 3, 4, 5))))
 
 
-def _reorder(sites: _Sites, rng: random.Random) -> Step | None:
+def _reorder(sites: Sites, rng: random.Random) -> Step | None:
     deep = [band for band in sites.bands if len(band[2]) > 1]
     if not deep:
         return None
@@ -208,7 +213,7 @@ def _reorder(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("reorder", tuple({"loop": [func, band, n]} for n in chosen))
 
 
-def _skew(sites: _Sites, rng: random.Random) -> Step | None:
+def _skew(sites: Sites, rng: random.Random) -> Step | None:
     deep = [band for band in sites.bands if len(band[2]) > 1]
     if not deep:
         return None
@@ -217,7 +222,7 @@ def _skew(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("skew", (*({"loop": [func, band, names[k]]} for k in at), rng.choice((1, 1, 2))))
 
 
-def _fuse(sites: _Sites, rng: random.Random) -> Step | None:
+def _fuse(sites: Sites, rng: random.Random) -> Step | None:
     deep = [band for band in sites.bands if len(band[2]) > 1]
     if not deep:
         return None
@@ -227,12 +232,12 @@ def _fuse(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("fuse", tuple({"loop": [func, band, n]} for n in chosen))
 
 
-def _unroll(sites: _Sites, rng: random.Random) -> Step | None:
+def _unroll(sites: Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return loop and Step("unroll", (loop, rng.choice((0, 0, 2, 2, 3))))
 
 
-def _pipeline(sites: _Sites, rng: random.Random) -> Step | None:
+def _pipeline(sites: Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     if loop is None:
         return None
@@ -240,34 +245,34 @@ def _pipeline(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("pipeline", (loop, rng.choice((1, 1, 1, 2, 3))), kwargs)
 
 
-def _interleave(sites: _Sites, rng: random.Random) -> Step | None:
+def _interleave(sites: Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return loop and Step("interleave", (loop, rng.choice((2, 2, 3, 4))))
 
 
-def _accumulate(sites: _Sites, rng: random.Random) -> Step | None:
+def _accumulate(sites: Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return loop and Step("accumulate", (loop,), (("exact", rng.random() < 0.9),))
 
 
-def _rebalance(sites: _Sites, rng: random.Random) -> Step | None:
+def _rebalance(sites: Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return loop and Step("rebalance", (loop,))
 
 
-def _bind(sites: _Sites, rng: random.Random) -> Step | None:
+def _bind(sites: Sites, rng: random.Random) -> Step | None:
     op = rng.choice(("mul", "mul", "mul", "fadd", "fmul"))
     impl = rng.choice(("packed", "packed", "fabric", "dsp") if op == "mul" else ("fabric", "dsp"))
     loop = sites.loop(rng) if rng.random() < 0.3 else None
     return Step("bind", (op, impl, loop) if loop else (op, impl))
 
 
-def _parallel(sites: _Sites, rng: random.Random) -> Step | None:
+def _parallel(sites: Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return loop and Step("parallel", (loop,))
 
 
-def _partition(sites: _Sites, rng: random.Random) -> Step | None:
+def _partition(sites: Sites, rng: random.Random) -> Step | None:
     found = sites.buffer(rng)
     if found is None:
         return None
@@ -277,42 +282,42 @@ def _partition(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("partition", (buffer, {"partition": kind}, rng.randint(0, rank), factor))
 
 
-def _buffer_at(sites: _Sites, rng: random.Random) -> Step | None:
+def _buffer_at(sites: Sites, rng: random.Random) -> Step | None:
     found, loop = sites.buffer(rng), sites.loop(rng)
     if found is None or loop is None:
         return None
     return Step("buffer_at", (_of_function(sites, loop, found[0], rng), loop))
 
 
-def _cache(sites: _Sites, rng: random.Random) -> Step | None:
+def _cache(sites: Sites, rng: random.Random) -> Step | None:
     found, loop = sites.buffer(rng), sites.loop(rng)
     if found is None or loop is None:
         return None
     return Step("cache", (_of_function(sites, loop, found[0], rng), loop, rng.random() < 0.5))
 
 
-def _feed(sites: _Sites, rng: random.Random) -> Step | None:
+def _feed(sites: Sites, rng: random.Random) -> Step | None:
     found, loop = sites.buffer(rng), sites.loop(rng)
     if found is None or loop is None:
         return None
     return Step("feed", (_of_function(sites, loop, found[0], rng), loop))
 
 
-def _reuse_at(sites: _Sites, rng: random.Random) -> Step | None:
+def _reuse_at(sites: Sites, rng: random.Random) -> Step | None:
     found, loop = sites.buffer(rng), sites.loop(rng)
     if found is None or loop is None:
         return None
     return Step("reuse_at", (_of_function(sites, loop, found[0], rng), loop))
 
 
-def _of_function(sites: _Sites, loop: Loop, other: dict, rng: random.Random) -> dict:
+def _of_function(sites: Sites, loop: Loop, other: dict, rng: random.Random) -> dict:
     """A buffer of the loop's function, mostly."""
     func = loop["loop"][0]
     here = [{"buffer": [f, n]} for f, n, _ in sites.buffers if f == func]
     return rng.choice(here) if here else other
 
 
-def _compute_at(sites: _Sites, rng: random.Random) -> Step | None:
+def _compute_at(sites: Sites, rng: random.Random) -> Step | None:
     if len(sites.bands) < 2:
         return None
     (f, a, first), (g, b, second) = rng.sample(sites.bands, 2)
@@ -322,7 +327,7 @@ def _compute_at(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("compute_at", ({"loop": [f, a, first[depth]]}, {"loop": [g, b, second[depth]]}))
 
 
-def _reshape(sites: _Sites, rng: random.Random) -> Step | None:
+def _reshape(sites: Sites, rng: random.Random) -> Step | None:
     found = sites.buffer(rng)
     if found is None:
         return None
@@ -340,7 +345,7 @@ def _reshape(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("reshape", (found[0], rng.choice(options)))
 
 
-def _to(sites: _Sites, rng: random.Random) -> Step | None:
+def _to(sites: Sites, rng: random.Random) -> Step | None:
     found = sites.buffer(rng)
     if found is None or not sites.bands:
         return None
@@ -351,16 +356,16 @@ def _to(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("to", (found[0], rng.choice(names)), kwargs)
 
 
-def _inline(sites: _Sites, rng: random.Random) -> Step | None:
+def _inline(sites: Sites, rng: random.Random) -> Step | None:
     return Step("inline", (rng.choice(sites.functions),))
 
 
-def _dataflow(sites: _Sites, rng: random.Random) -> Step | None:
+def _dataflow(sites: Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return Step("dataflow", (loop if loop and rng.random() < 0.5 else rng.choice(sites.functions),))
 
 
-def _unfold(sites: _Sites, rng: random.Random) -> Step | None:
+def _unfold(sites: Sites, rng: random.Random) -> Step | None:
     if not sites.bands:
         return None
     func, band, names = rng.choice(sites.bands)
@@ -368,7 +373,7 @@ def _unfold(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("unfold", (f"{func}:{band}", axes))
 
 
-def _compose(sites: _Sites, rng: random.Random) -> Step | None:
+def _compose(sites: Sites, rng: random.Random) -> Step | None:
     """The schedule of a callee, with steps of its own, replayed here."""
     import allo
 
@@ -381,7 +386,7 @@ def _compose(sites: _Sites, rng: random.Random) -> Step | None:
     name = rng.choice(callees)
     inner = allo.customize(origin[name])
     steps = []
-    inner_sites = _Sites(inner)
+    inner_sites = Sites(inner)
     for _ in range(rng.choice((1, 1, 2))):
         make = rng.choice((_pipeline, _split, _unroll, _partition, _reorder, _buffer_at))
         step = make(inner_sites, rng)
@@ -392,11 +397,11 @@ def _compose(sites: _Sites, rng: random.Random) -> Step | None:
         except Exception:
             continue
         steps.append([step.primitive, list(step.args)])
-        inner_sites = _Sites(inner)
+        inner_sites = Sites(inner)
     return Step("compose", ({"schedule": name, "steps": steps},)) if steps else None
 
 
-_PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = [
+_PRIMITIVES: list[tuple[int, Callable[[Sites, random.Random], Step | None]]] = [
     (6, _split),
     (6, _reorder),
     (4, _fuse),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from allo.backend.sim import MemoryChannel
+from allo.backend.sim import MemoryChannel, external_memory
 from allo.dialects.core.signature import functions_of
 from allo.dialects.interfaces.placements import placements_of
 from allo.errors import AlloError
@@ -26,6 +26,8 @@ REMAINDERS = 20
 """With remainders of floats a program may run so many times as long: one takes up to two thousand cycles."""
 LONG = frozenset(("float remainders", FROM_MEMORY))
 """Features of programs that may run so long; a request to memory takes a hundred cycles and more."""
+CLOCK_MHZ = 200.0
+"""What channels with banks take for the clock of a design."""
 _CLOCK = "No operator meets a clock of"
 MAY_BE_REFUSED = {
     "interface": "",
@@ -103,7 +105,8 @@ def _with_fewer(prepared: Built, target: str, drawn: dict[str, Any], refusal: Al
 
     Those that the refusal names are tried first: each try is a build.
     """
-    for name in sorted(drawn, key=lambda name: name not in str(refusal)):
+    tried = [name for name in drawn if name != "stalls" or "interface" not in drawn]
+    for name in sorted(tried, key=lambda name: name not in str(refusal)):
         fewer = {n: v for n, v in drawn.items() if n not in _TOGETHER.get(name, (name,))}
         try:
             module = _hardware(prepared, target, fewer)
@@ -148,8 +151,12 @@ def _with_channels(drawn: dict[str, Any]) -> dict[str, Any]:
     """The options with channels of memory in place of their figures."""
     if isinstance(drawn.get("memory", ""), str):
         return drawn
-    made = {
-        name: MemoryChannel(channel, size, latency=latency, stall=stall)
-        for name, (channel, size, latency, stall) in drawn["memory"].items()
-    }
-    return {**drawn, "memory": made}
+    return {**drawn, "memory": {name: _channel(*how) for name, how in drawn["memory"].items()}}
+
+
+def _channel(name: str, *how: Any) -> MemoryChannel:
+    """A channel of a bandwidth, a latency and stalls, or by its number one with banks, rows and refresh."""
+    if len(how) == 1:
+        return external_memory(name, clock_mhz=CLOCK_MHZ, timing="dram")[how[0]]
+    size, latency, stall = how
+    return MemoryChannel(name, size, latency=latency, stall=stall)
