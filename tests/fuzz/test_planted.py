@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,11 @@ def test_a_program_that_fails_without_the_fault_does_not_see_it() -> None:
 
     seen = see(SIGN, 6, 1, Failing(1))
     assert (seen.first, seen.programs, seen.caught, seen.how) == (None, 6, 0, "")
+
+
+def test_faults_come_before_the_compiler() -> None:
+    asked = (
+        "import sys, tests.fuzz.planted.faults; print([n for n in sys.modules if n[:5] == 'allo.'])"
+    )
+    said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..generator.searched import AUTOSCHEDULED
 from . import Fault
+
+AUTOSCHEDULED = "autoscheduled"
+"""The feature of :mod:`..generator.searched`, which imports the compiler, and so comes after the fault."""
 
 SEARCHED = [
     Fault(
