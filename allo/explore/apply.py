@@ -69,7 +69,7 @@ def steps_of(kernel: Kernel, choice: Choice, *, reassociate: bool) -> list[Step]
         steps += sorted(found, key=lambda step: [name for name, _ in step.options])
     steps += _pipelines(kernel, choice)
     steps += _partitions(kernel, choice)
-    if choice.dataflow:
+    if choice.dataflow and not kernel.together:
         steps.append(Step("dataflow", (kernel.top,)))
     return steps
 

@@ -54,17 +54,18 @@ class Asked:
 
 @dataclass(slots=True)
 class Built:
-    """A schedule with its report."""
+    """A schedule with its report; ``counted`` are cycles of a run of which data decide the number."""
 
     schedule: Schedule
     report: DesignReport
     steps: list[Step]
     choice: Choice | None
+    counted: int | None = None
 
     @property
     def cycles(self) -> int:
         """Of one run; a large number where data decide."""
-        return self.report.cycles or self.report.about or 1 << 60
+        return self.report.cycles or self.counted or self.report.about or 1 << 60
 
 
 def check_units(kernel: Kernel, units: Units, limits: Limits) -> None:

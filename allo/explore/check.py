@@ -52,6 +52,12 @@ class Checker:
                     return f"array {number} of a run on random arguments"
         return ""
 
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """Those of the first run; none where nothing can be run."""
+        runs = self._reference()
+        return runs[0][0] if runs else ()
+
     def _reference(self) -> list[tuple[Sequence[Any], list[np.ndarray]]]:
         if self._runs is None:
             self._runs = []

@@ -19,21 +19,29 @@ FIRST, SCANNED = 80, 4000
 """Rows of the longest nest that are tried, and rows of each other nest that are looked at for each."""
 
 
-def choosing(kernel: Kernel, space: Space) -> list[int]:
-    """The nests for which a row is chosen: the outermost that have rows."""
+def choosing(kernel: Kernel, space: Space, *, inner: bool = False) -> list[int]:
+    """The nests for which a row is chosen: the outermost that have rows, or the innermost."""
+    rows = space.rows
+    inside = {n for nest in kernel.nests if nest.number in rows for n in kernel.around(nest)}
     return [
         nest.number
         for nest in kernel.nests
-        if nest.number in space.rows and not any(n in space.rows for n in kernel.around(nest))
+        if nest.number in rows
+        and (
+            nest.number not in inside if inner else not any(n in rows for n in kernel.around(nest))
+        )
     ]
 
 
 def least_cycles(kernel: Kernel, space: Space) -> dict[int, int]:
-    """The fewest cycles of each nest in a whole run, whatever the others do."""
-    return {
-        number: kernel.nests[number].entries * min(row.cycles for row in rows)
-        for number, rows in space.rows.items()
-    }
+    """The fewest cycles of each nest in a whole run, by its own rows or by those of the nests inside."""
+    least: dict[int, int] = {}
+    for nest in reversed(kernel.nests):
+        inside = [least.get(child, 0) for child in nest.children]
+        rows = space.rows.get(nest.number)
+        own = [nest.entries * min(row.cycles for row in rows)] if rows else []
+        least[nest.number] = min([*own, *([sum(inside)] if inside else [])], default=0)
+    return least
 
 
 def work_bound(kernel: Kernel, units: Units, limits: Limits) -> int:
@@ -51,17 +59,24 @@ def work_bound(kernel: Kernel, units: Units, limits: Limits) -> int:
 
 
 def first_choice(
-    kernel: Kernel, space: Space, units: Units, limits: Limits, of_bank: float = 2.0
+    kernel: Kernel,
+    space: Space,
+    units: Units,
+    limits: Limits,
+    of_bank: float = 2.0,
+    *,
+    inner: bool = False,
 ) -> dict[int, Row] | None:
     """A row for each nest that fit together, nests one after the other; None where none is found.
 
     Args:
         of_bank: blocks of memory that a bank of a local array takes.
+        inner: whether rows of the innermost nests are taken, where nests around them have some, too.
     """
     local = frozenset(name for name, array in kernel.arrays.items() if array.local)
     most = None if limits.bram is None else int(limits.bram / max(of_bank, 1e-3))
-    nests = choosing(kernel, space)
-    least = least_cycles(kernel, space)
+    nests = choosing(kernel, space, inner=inner)
+    least = {n: kernel.nests[n].entries * min(row.cycles for row in space.rows[n]) for n in nests}
     ranked = sorted(nests, key=lambda n: -least[n])
     if not ranked:
         return None
@@ -163,8 +178,19 @@ def reduced(kernel: Kernel, space: Space, below: int, *, together: bool = False)
     kept: dict[int, list[Row]] = {}
     for number, rows in space.rows.items():
         entries = kernel.nests[number].entries
-        others = 0 if together or number not in nests else whole - least[number]
+        outermost = next(n for n in (*kernel.around(kernel.nests[number]), number) if n in nests)
+        others = 0 if together else whole - least[outermost]
         fitting = [row for row in rows if entries * row.cycles + others < below]
-        if fitting or number in nests:
+        if fitting:
             kept[number] = fitting
     return Space(kept, space.units, space.looked_at)
+
+
+def is_whole(kernel: Kernel, space: Space, part: Space) -> bool:
+    """Whether each innermost nest that has rows of a space, or stands in one that has, has some in a part."""
+    for nest in kernel.leaves():
+        numbers = (nest.number, *kernel.around(nest))
+        had, has = (any(n in found.rows for n in numbers) for found in (space, part))
+        if had and not has:
+            return False
+    return True

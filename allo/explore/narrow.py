@@ -10,6 +10,9 @@ from .model.kernel import Kernel
 from .model.rows import Row, Space
 from .solve import Choice, Problem
 
+FEWER = 4
+"""Where a report takes too long, designs of a nest have so many times fewer copies of its body."""
+
 
 def without(problem: Problem, choice: Choice, failed: StepFailed) -> Problem:
     """The problem without what a primitive on a nest has refused."""
@@ -45,7 +48,7 @@ def refuse_banks(kernel: Kernel, failed: StepFailed) -> None:
 
 
 def smaller(problem: Problem, choice: Choice) -> tuple[str, int, Problem]:
-    """The problem without choices whose reports take as long as that of this one.
+    """The problem without choices whose reports take nearly as long as that of this one.
 
     Returns:
         The name of the nest with the most copies of its body, how many these are, and the problem in which it
@@ -55,7 +58,11 @@ def smaller(problem: Problem, choice: Choice) -> tuple[str, int, Problem]:
     copies = {n: _copies(problem.kernel, row) for n, row in choice.rows.items()}
     worst = max(copies, key=lambda n: copies[n])
     most = copies[worst]
-    space.rows[worst] = [r for r in space.rows[worst] if _copies(problem.kernel, r) < most]
+    space.rows[worst] = [
+        r for r in space.rows[worst] if FEWER * _copies(problem.kernel, r) <= max(most, FEWER)
+    ]
+    if most <= FEWER:
+        space.rows[worst] = []
     if not space.rows[worst]:
         space.rows.pop(worst)
     return problem.kernel.nests[worst].name, most, replace(problem, space=space)

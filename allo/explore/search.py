@@ -6,6 +6,7 @@ import copy
 import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from allo.dialects.diagnostics import AlloError, AutoscheduleError, CapacityWarning, ClockWarning
 from allo.schedule import Schedule
@@ -15,11 +16,12 @@ from .budget import Asked, Built, Progress, check_units, excess, too_large, what
 from .check import Checker
 from .deadline import Overdue, deadline
 from .greedy import first_choice, work_bound
-from .model.kernel import Kernel, Unit, banks_of
-from .model.rows import Limits, Row, space_of
+from .model.kernel import Kernel, banks_of
+from .model.rows import Limits, space_of
 from .model.units import Units
 from .narrow import refuse_banks, smaller, without
-from .solve import Choice, Corrections, Problem, Unsolved, least_banks
+from .regions.fifos import counted, has_streams, sized
+from .solve import Choice, Corrections, Problem, Unsolved, choice_of
 from .trace import Trace, Tried
 
 NO_TIME, INTERRUPTED = "time is used up", "interrupted"
@@ -74,6 +76,7 @@ class Search:
             self.trace.ended = INTERRUPTED
             if not self.good:
                 raise
+        self._size_fifos()
         best = self._verified()
         self._account(best)
         return best
@@ -175,6 +178,8 @@ class Search:
 
     def _variants(self) -> list[bool]:
         """Whether tasks may run at the same time: where not every two wait for one another."""
+        if self.kernel.together:
+            return [True]
         tasks = len(self.kernel.tasks)
         pairs = tasks * (tasks - 1) // 2
         return [False, True] if tasks > 1 and len(self.kernel.waits) < pairs else [False]
@@ -230,35 +235,21 @@ class Search:
         for dataflow in self._variants():
             share = self._at_once() if dataflow else 1
             part = Limits(*(m and m // share for m in (scaled.dsp, scaled.lut, scaled.bram)))
-            rows = first_choice(
-                self.kernel, problem.space, problem.units, part, self.corrections.bram
-            )
-            if rows is not None:
-                found.append(self._chosen(problem.units, rows, share if dataflow else 0))
+            for inner in (False, True):
+                rows = first_choice(
+                    self.kernel, problem.space, problem.units, part, self.corrections.bram,
+                    inner=inner,
+                )  # fmt: skip
+                if rows is not None:
+                    found.append(
+                        choice_of(self.kernel, problem.units, rows, share if dataflow else 0)
+                    )
         return min(found, key=lambda choice: choice.cycles, default=None)
 
     def _at_once(self) -> int:
         """Tasks of the top function that may run at the same time, by the tasks that wait for no other."""
         waiting = {after for _, after in self.kernel.waits}
         return max(1, len(self.kernel.tasks) - len(waiting))
-
-    def _chosen(self, units: Units, rows: dict[int, Row], share: int) -> Choice:
-        """A choice of these rows; ``share`` tasks run at the same time, or 0."""
-        nests, most = self.kernel.nests, dict[Unit, int]()
-        for row in rows.values():
-            most |= {u: max(n, most.get(u, 0)) for u, n in row.units.items()}
-        costs = [(units.cost(unit), count) for unit, count in most.items()]
-        lut = sum(cost.lut * count for cost, count in costs)
-        lut += max(row.beside for row in rows.values())
-        taken = {n: row.cycles * nests[n].entries for n, row in rows.items()}
-        ends: list[int] = []
-        for number, task in enumerate(self.kernel.tasks):
-            before = [ends[a] for a, b in self.kernel.waits if b == number]
-            ends.append(max(before, default=0) + sum(taken.get(n, 0) for n in task))
-        cycles = max(ends, default=0) if share else sum(taken.values())
-        times = max(1, share)
-        dsp = sum(cost.dsp * count for cost, count in costs)
-        return Choice(rows, least_banks(rows), bool(share), cycles, 0, lut * times, dsp * times)
 
     def _try(self, problem: Problem, choice: Choice) -> Built | Problem | None:
         """Build the report of a choice; a smaller problem where a primitive refused something."""
@@ -326,6 +317,23 @@ class Search:
             bounds.append(best.cycles if found is None else min(best.cycles, found.bound))
         self.trace.bound = min(bounds)
 
+    def _size_fifos(self) -> None:
+        """Give the FIFOs of the best design the smallest depths that keep its cycles."""
+        if not has_streams(self.given):
+            return
+        best = self._best()
+        trial, steps, reason = sized(best.schedule, self._options())
+        if reason:
+            self.trace.unexplored.append(f"depths of FIFOs: {reason}")
+        if not steps:
+            return
+        try:
+            built = self._build([*best.steps, *steps], best.choice, trial)
+        except Overdue:
+            return
+        if built is not None and not excess(self.asked.limits, built.report):
+            self.good.append(built)
+
     # --- building -------------------------------------------------------------------------------
 
     def _build(
@@ -342,12 +350,7 @@ class Search:
             with most, warnings.catch_warnings():
                 for kind in (CapacityWarning, ClockWarning):
                     warnings.simplefilter("ignore", kind)
-                report = schedule.estimate(
-                    device=self.asked.device,
-                    clock_mhz=self.asked.clock_mhz,
-                    warnings=False,
-                    **self.asked.options,
-                )
+                report = schedule.estimate(warnings=False, **self._options())
         except AlloError as error:
             self.trace.tried.append(Tried(None, {}, modelled, error.message))
             return None
@@ -355,14 +358,16 @@ class Search:
             note = f"no report within {self.asked.timer() - began:.1f} s"
             self.trace.tried.append(Tried(None, {}, modelled, note))
             raise
-        finally:
-            self.latest = self.asked.timer() - began
-            self.first = self.first or self.latest
+        self.latest = self.asked.timer() - began
+        self.first = self.first or self.latest
         note = excess(self.asked.limits, report)
         self.trace.tried.append(
             Tried(report.cycles, report.resources, modelled, note and f"too large: {note}")
         )
-        return Built(schedule, report, steps, choice)
+        cycles = None
+        if report.cycles is None and has_streams(schedule) and self.checker.arguments:
+            cycles = counted(schedule, self.checker.arguments, self._options())
+        return Built(schedule, report, steps, choice, cycles)
 
     def _score(self, built: Built) -> float:
         lut = self.asked.limits.lut or 1 << 30
@@ -401,13 +406,18 @@ class Search:
 
     def _account(self, best: Built) -> None:
         trace = self.trace
-        trace.cycles = best.report.cycles
+        trace.cycles = best.report.cycles or best.counted
         trace.seconds = self.asked.timer() - self.began
         trace.unexplored = list(dict.fromkeys(trace.unexplored))
         for nest in self.kernel.nests:
             if nest.obstacle and not nest.children:
                 trace.unexplored.append(f"tiles of {nest.name}: {nest.obstacle}")
         trace.limited = what_limits(self.asked.limits, best.report)
+
+    def _options(self) -> dict[str, Any]:
+        """Options of estimates and builds."""
+        asked = self.asked
+        return {"device": asked.device, "clock_mhz": asked.clock_mhz, **asked.options}
 
     def _units(self) -> Units:
         subnormals = str(self.asked.options.get("subnormals", "keep"))

@@ -13,7 +13,7 @@ from math import lcm, prod
 
 from allo.backend.rtl.plan.exact.cp_sat import cp_sat
 
-from .greedy import OF_BANK, reduced
+from .greedy import OF_BANK, is_whole, reduced
 from .model.kernel import Dimension, Kernel, Unit
 from .model.rows import Limits, Row, Space
 from .model.units import Units
@@ -107,7 +107,7 @@ class Problem:
         space = self.space
         if below is not None:
             space = reduced(self.kernel, self.space, below, together=dataflow)
-        if any(not rows for rows in space.rows.values()):
+        if not is_whole(self.kernel, self.space, space):
             return None
         program = _Program(replace(self, space=space), corrections, dataflow)
         return program.run(seconds, below, small)
@@ -332,3 +332,22 @@ def least_banks(rows: Mapping[int, Row]) -> dict[Dimension, int]:
         for dimension, banks in row.needs.items():
             found[dimension] = lcm(found.get(dimension, 1), banks)
     return found
+
+
+def choice_of(kernel: Kernel, units: Units, rows: Mapping[int, Row], share: int) -> Choice:
+    """A choice of these rows; ``share`` tasks run at the same time, or 0."""
+    nests, most = kernel.nests, dict[Unit, int]()
+    for row in rows.values():
+        most |= {u: max(n, most.get(u, 0)) for u, n in row.units.items()}
+    costs = [(units.cost(unit), count) for unit, count in most.items()]
+    lut = sum(cost.lut * count for cost, count in costs)
+    lut += max(row.beside for row in rows.values())
+    taken = {n: row.cycles * nests[n].entries for n, row in rows.items()}
+    ends: list[int] = []
+    for number, task in enumerate(kernel.tasks):
+        before = [ends[a] for a, b in kernel.waits if b == number]
+        ends.append(max(before, default=0) + sum(taken.get(n, 0) for n in task))
+    cycles = max(ends, default=0) if share else sum(taken.values())
+    times = max(1, share)
+    dsp = sum(cost.dsp * count for cost, count in costs)
+    return Choice(rows, least_banks(rows), bool(share), cycles, 0, lut * times, dsp * times)

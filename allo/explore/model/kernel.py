@@ -139,6 +139,7 @@ class Kernel:
     Attributes:
         tasks: for each statement of the top function's body that runs loops: the nests that it runs.
         waits: pairs of tasks of which the second cannot start before the first has ended.
+        together: whether the tasks run at the same time as it is, in a region.
     """
 
     top: str
@@ -147,6 +148,7 @@ class Kernel:
     tasks: list[list[int]]
     waits: list[tuple[int, int]]
     rounded: bool = False
+    together: bool = False
 
     def leaves(self) -> list[Nest]:
         """The nests that hold no others."""

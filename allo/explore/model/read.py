@@ -17,6 +17,7 @@ from allo.dialects.affine.loops import (
     walk,
 )
 from allo.dialects.affine.maps import BoundMap, bound_map
+from allo.dialects.core.fifos import GETS, PUTS
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of, functions_of
 from allo.dialects.sums.reductions import update_of
@@ -66,8 +67,9 @@ class _Reader:
         waits = [(a, b) for b in range(len(tasks)) for a in range(b) if self._conflict(a, b)]
         rounded = any(s.rounded for nest in self._nests for s in nest.sums)
         return Kernel(
-            self._schedule.top_func_name, self._nests, self._arrays.found, tasks, waits, rounded
-        )
+            self._schedule.top_func_name, self._nests, self._arrays.found, tasks, waits, rounded,
+            "dataflow" in top.attributes,
+        )  # fmt: skip
 
     # --- statements ---------------------------------------------------------------------------
 
@@ -145,7 +147,7 @@ class _Reader:
                 return "it holds a while loop"
             if op.name == "func.call":
                 return "it calls functions"
-            if op.name.startswith("allo.") and ("stream" in op.name or "print" in op.name):
+            if op.name in PUTS | GETS or (op.name.startswith("allo.") and "print" in op.name):
                 return "it uses streams, or prints"
         return ""
 

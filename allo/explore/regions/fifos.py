@@ -1,0 +1,52 @@
+"""Cycles of designs with streams where data decide them, and the smallest depths of FIFOs at the end."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allo.dialects.diagnostics import AlloError
+from allo.schedule import Schedule
+
+from ..apply import Step
+
+
+def has_streams(schedule: Schedule) -> bool:
+    """Whether processes of the program put words into FIFOs."""
+    return "allo.stream" in str(schedule.module)
+
+
+def counted(schedule: Schedule, inputs: Sequence[Any], options: Mapping[str, Any]) -> int | None:
+    """The cycles of a call, by the model of regions; None where it cannot tell.
+
+    Args:
+        inputs: the arguments of the call, which decide what passes.
+        options: of the target ``verilog``.
+    """
+    try:
+        module = schedule.build(target="verilog", warnings=False, **options)
+        return int(module.predict(*copy.deepcopy(list(inputs))).cycles)
+    except AlloError:
+        return None
+
+
+def sized(schedule: Schedule, options: Mapping[str, Any]) -> tuple[Schedule, list[Step], str]:
+    """A copy with the smallest depths of FIFOs that keep its cycles, and the steps that make it.
+
+    Depths are taken only where no values decide what passes, so that they hold for every run.
+
+    Returns:
+        The copy, the steps, and "", or the schedule itself, none, and why.
+    """
+    trial = copy.copy(schedule)
+    before = len(trial.primitive_sequences)
+    try:
+        trial.size_fifos(warnings=False, **options)
+    except AlloError as error:
+        return schedule, [], error.message
+    made = [
+        Step(name, tuple(arguments), tuple(options.items()))
+        for name, arguments, options in trial.primitive_sequences[before:]
+    ]
+    return trial, made, ""
