@@ -15,6 +15,7 @@ from .dissolve import Leaves, dissolve
 from .memory import memory_cost
 from .merging.shift_registers import LEAST_SHIFT, ShiftRegisters
 from .merging.sums import Sums
+from .merging.tables import Tables
 from .nodes import (
     ONE,
     ZERO,
@@ -26,6 +27,7 @@ from .nodes import (
     cut,
     is_constant,
     mask,
+    pieces,
     significant,
     width_of,
 )
@@ -106,7 +108,7 @@ class Cover:
                 if run[1] < 0:
                     found += [run] if first else []
                 else:
-                    found += _pieces(run, fresh)
+                    found += pieces(run, fresh)
         elif node.kind == "register":
             found += _parts(node.operands[0], fresh)
             if first:
@@ -122,6 +124,9 @@ class Cover:
 
     def _pack(self) -> None:
         """Choose what the lookup table of each logic node reads; operands come before their readers."""
+        if self._family.inputs == 6:
+            Tables(self._nodes, self._roots(), self._family.inputs).choose()
+            return
         for node in self._nodes:
             if node.kind == "logic" and node.wanted:
                 self._pack_one(node)
@@ -130,7 +135,7 @@ class Cover:
         most = self._family.inputs
         runs = [run for (run,) in node.operands if run[0] >= 0]
         own = {(run[0], run[1]): None for run in runs}
-        merges = sorted((self._inside(run), run) for run in runs if self._absorbable(run, runs))
+        merges = sorted((self._inside(run), run) for run in runs if self._absorbable(run))
         leaves = own
         if node.associative:
             for inner, run in merges:
@@ -160,23 +165,15 @@ class Cover:
         if node.extra:
             node.leaves = everything
 
-    def _absorbable(self, run: Run, runs: list[Run]) -> bool:
-        """Whether a table takes the logic of an operand in: as a rule where nothing else reads it.
-
-        Two levels of a shift read the level between them twice, and are one level of tables of six inputs;
-        where zeros are shifted in, a level is a gate.
-        """
+    def _absorbable(self, run: Run) -> bool:
+        """Whether a table takes the logic of an operand in: where nothing else reads it."""
         inner = self._nodes[run[0]]
         if inner.kind != "logic":
             return False
         single = len(inner.leaves) == 1 and inner.extra == 0
         if run[1] < 0:
             return single or (inner.width == 1 and inner.uses <= 1)
-        wanted = inner.wanted.bit_count()
-        level = inner.detail.startswith("mux") and len(runs) == 3 or inner.detail.startswith("gate")
-        shifted = self._family.inputs == 6 and level
-        twice = shifted and 2 * inner.uses <= 5 * wanted
-        return single or twice or inner.uses <= wanted
+        return single or inner.uses <= inner.wanted.bit_count()
 
     def _inside(self, run: Run) -> list[tuple[int, int]]:
         """The leaves of an absorbed node, as its reader sees them."""
@@ -219,7 +216,7 @@ class Cover:
     def _leaves(self, node: Node, bits: int) -> list[Run]:
         found: list[Run] = []
         for inner, bit in node.leaves:
-            found += [(inner, bit, 1)] if bit < 0 else _pieces((inner, bit, node.width), bits)
+            found += [(inner, bit, 1)] if bit < 0 else pieces((inner, bit, node.width), bits)
         return found
 
     def _in_front(self, node: Node, runs: list[Run]) -> list[Run]:
@@ -385,21 +382,6 @@ def _merged(leaves: Leaves, run: Run, inner: list[tuple[int, int]]) -> Leaves:
     return found
 
 
-def _pieces(run: Run, bits: int) -> list[Run]:
-    """The parts of a run, as wide as a node, that some bits of the node read."""
-    node, low, _ = run
-    found = []
-    at = 0
-    while bits >> at:
-        rest = bits >> at
-        at += (rest & -rest).bit_length() - 1
-        rest = bits >> at
-        count = (~rest & (rest + 1)).bit_length() - 1
-        found.append((node, low + at, count))
-        at += count
-    return found
-
-
 def _parts(value: Value, bits: int) -> list[Run]:
     """The runs of a value that some of its bits read."""
     found: list[Run] = []
@@ -409,7 +391,7 @@ def _parts(value: Value, bits: int) -> list[Run]:
         at += count
         if node < 0 or not inside:
             continue
-        found += [(node, low, 1)] if low < 0 else _pieces((node, low, count), inside)
+        found += [(node, low, 1)] if low < 0 else pieces((node, low, count), inside)
     return found
 
 

@@ -69,6 +69,21 @@ def bits_of(run: Run) -> int:
     return mask(low, count) if low >= 0 else 1 << ~low
 
 
+def pieces(run: Run, bits: int) -> list[Run]:
+    """The parts of a run, as wide as a node, that some bits of the node read."""
+    node, low, _ = run
+    found = []
+    at = 0
+    while bits >> at:
+        rest = bits >> at
+        at += (rest & -rest).bit_length() - 1
+        rest = bits >> at
+        count = (~rest & (rest + 1)).bit_length() - 1
+        found.append((node, low + at, count))
+        at += count
+    return found
+
+
 def width_of(value: Value) -> int:
     """Bits of a value."""
     return sum(count for _, _, count in value)
