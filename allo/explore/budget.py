@@ -19,6 +19,8 @@ from .solve import Choice
 
 KINDS = ("dsp", "lut", "bram")
 """Resources with limits."""
+OF_AREA = 0.03
+"""What a whole device of lookup tables is worth, as a share of the cycles."""
 FULL = 0.95
 """The share of a limit from which on it is what holds a design."""
 
@@ -109,6 +111,29 @@ def excess(limits: Limits, report: DesignReport) -> str:
         if limit is not None and taken > limit:
             return f"{taken:,} {what.upper()}, where {limit:,} are allowed"
     return ""
+
+
+def excess_share(limits: Limits, report: DesignReport) -> float:
+    """How many times as much as there is a design takes, of what it exceeds most."""
+    shares = [
+        report.resources.get(what, 0) / limit
+        for what in KINDS
+        if (limit := getattr(limits, what)) is not None and limit > 0
+    ]
+    return max(shares, default=1.0)
+
+
+def score(asked: Asked, plain: int | None, built: Built) -> float:
+    """What a design is taken by: the least is the best. ``plain`` are cycles with nothing but pipelines."""
+    lut = asked.limits.lut or 1 << 30
+    if asked.objective == "area":
+        within = built.cycles <= (asked.max_cycles or plain or built.cycles)
+        taken = built.report.resources
+        return taken.get("lut", 0) + 200 * taken.get("dsp", 0) + (0 if within else 1 << 40)
+    clock = 1.0
+    if asked.objective == "throughput":
+        clock = min(asked.clock_mhz, built.report.fmax_mhz or asked.clock_mhz)
+    return built.cycles / clock * (1 + OF_AREA * built.report.resources.get("lut", 0) / lut)
 
 
 def what_limits(limits: Limits, report: DesignReport) -> str:

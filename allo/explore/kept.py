@@ -24,7 +24,7 @@ FOLDER = "autoschedule"
 def key_of(schedule: Schedule, asked: Asked) -> str:
     """The name of a search: the module, what is asked for, and the code that searches."""
     own = Path(__file__).parent
-    ours = content_key(*sorted((*own.glob("*.py"), *own.glob("*/*.py"))))
+    ours = content_key(*sorted(own.rglob("*.py")))
     with schedule.context:
         text = schedule.module.operation.get_asm(enable_debug_info=False)
     what = (

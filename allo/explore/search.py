@@ -12,7 +12,8 @@ from allo.dialects.diagnostics import AlloError, AutoscheduleError, CapacityWarn
 from allo.schedule import Schedule
 
 from .apply import Step, StepFailed, apply, plain_steps, steps_of
-from .budget import Asked, Built, Progress, check_units, excess, too_large, what_limits
+from .beyond.tries import try_hoisted
+from .budget import Asked, Built, Progress, check_units, excess, score, too_large, what_limits
 from .check import Checker
 from .deadline import Overdue, deadline
 from .greedy import first_choice, work_bound
@@ -37,8 +38,6 @@ REORDERED = "sums within 1e-4, as they are added in another order"
 SHARE, LEAST = 0.5, 3.0
 """Of the time that is left, what one report may take of it; and at least so many seconds, or as many times
 what the first report took."""
-OF_AREA = 0.03
-"""What a whole device of lookup tables is worth, as a share of the cycles."""
 
 
 @dataclass(slots=True)
@@ -70,6 +69,7 @@ class Search:
         check_units(self.kernel, self._units(), self.asked.limits)
         self._plain()
         try:
+            try_hoisted(self)
             self._refine()
             self.trace.ended = self.trace.ended or NO_TIME
         except KeyboardInterrupt:
@@ -85,7 +85,7 @@ class Search:
         """What a search made before, applied and checked again; None where it is not the same now."""
         before = trace.tried
         try:
-            built = self._build(steps, None)
+            built = self.build(steps, None)
         except StepFailed:
             built = None
         self.trace.tried.clear()
@@ -117,7 +117,7 @@ class Search:
         for tried in (kept, []):
             if self.good:
                 break
-            made = self._build(tried, None)
+            made = self.build(tried, None)
             if made is None:
                 continue
             found = made if found is None or made.cycles < found.cycles else found
@@ -213,7 +213,7 @@ class Search:
     def _first(self) -> bool:
         """Whether the time goes on and no choice of the model was built."""
         none = not any(design.modelled is not None for design in self.trace.tried)
-        return none and self.asked.timer() - self.began < self.asked.seconds
+        return none and self.elapsed < self.asked.seconds
 
     def _below(self, problem: Problem) -> int | None:
         """Cycles by the model from which on a choice is not worth a try."""
@@ -269,7 +269,7 @@ class Search:
                 return self._problem(problem.units)
             return without(problem, choice, failed)
         try:
-            built = self._build(steps, choice, trial)
+            built = self.build(steps, choice, trial)
         except Overdue:
             name, copies, problem = smaller(problem, choice)
             self.trace.unexplored.append(f"{copies:,} copies of the body of {name}: too slow")
@@ -328,7 +328,7 @@ class Search:
         if not steps:
             return
         try:
-            built = self._build([*best.steps, *steps], best.choice, trial)
+            built = self.build([*best.steps, *steps], best.choice, trial)
         except Overdue:
             return
         if built is not None and not excess(self.asked.limits, built.report):
@@ -336,18 +336,29 @@ class Search:
 
     # --- building -------------------------------------------------------------------------------
 
-    def _build(
-        self, steps: list[Step], choice: Choice | None, made: Schedule | None = None
+    def build(
+        self,
+        steps: list[Step],
+        choice: Choice | None,
+        made: Schedule | None = None,
+        most: float | None = None,
     ) -> Built | None:
+        """A schedule with its report, or None; ``made`` has the steps, ``most`` are seconds of the report.
+
+        Raises:
+            Overdue: it takes longer.
+        """
         schedule = made or copy.copy(self.given)
         if made is None:
             apply(schedule, steps)
         self._say("building a report")
         began = self.asked.timer()
         modelled = None if choice is None else choice.cycles
-        most = nullcontext() if choice is None else deadline(self._most(), self.asked.timer)
+        if choice is not None:
+            most = self._most()
+        limit = nullcontext() if most is None else deadline(most, self.asked.timer)
         try:
-            with most, warnings.catch_warnings():
+            with limit, warnings.catch_warnings():
                 for kind in (CapacityWarning, ClockWarning):
                     warnings.simplefilter("ignore", kind)
                 report = schedule.estimate(warnings=False, **self._options())
@@ -369,25 +380,17 @@ class Search:
             cycles = counted(schedule, self.checker.arguments, self._options())
         return Built(schedule, report, steps, choice, cycles)
 
-    def _score(self, built: Built) -> float:
-        lut = self.asked.limits.lut or 1 << 30
-        if self.asked.objective == "area":
-            within = built.cycles <= (self.asked.max_cycles or self.trace.plain or built.cycles)
-            taken = built.report.resources
-            return taken.get("lut", 0) + 200 * taken.get("dsp", 0) + (0 if within else 1 << 40)
-        clock = 1.0
-        if self.asked.objective == "throughput":
-            clock = min(self.asked.clock_mhz, built.report.fmax_mhz or self.asked.clock_mhz)
-        return built.cycles / clock * (1 + OF_AREA * built.report.resources.get("lut", 0) / lut)
+    def _ranked(self) -> list[Built]:
+        return sorted(self.good, key=lambda built: score(self.asked, self.trace.plain, built))
 
     def _best(self) -> Built:
-        return min(self.good, key=self._score)
+        return self._ranked()[0]
 
     # --- the end --------------------------------------------------------------------------------
 
     def _verified(self) -> Built:
         """The best design that computes what the kernel does."""
-        for built in sorted(self.good, key=self._score):
+        for built in self._ranked():
             other = self.asked.reassociate and any(
                 step.primitive in ("rebalance", "interleave", "reorder") for step in built.steps
             )
@@ -407,7 +410,7 @@ class Search:
     def _account(self, best: Built) -> None:
         trace = self.trace
         trace.cycles = best.report.cycles or best.counted
-        trace.seconds = self.asked.timer() - self.began
+        trace.seconds = self.elapsed
         trace.unexplored = list(dict.fromkeys(trace.unexplored))
         for nest in self.kernel.nests:
             if nest.obstacle and not nest.children:
@@ -423,19 +426,24 @@ class Search:
         subnormals = str(self.asked.options.get("subnormals", "keep"))
         return Units(self.asked.device, self.asked.clock_mhz, subnormals, self.asked.dsp_factors)
 
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return self.asked.timer() - self.began
+
     def _left(self) -> float:
         """Seconds in which another report can still be made."""
-        return self.asked.seconds - (self.asked.timer() - self.began) - self.latest
+        return self.asked.seconds - self.elapsed - self.latest
 
     def _most(self) -> float:
         """Seconds that the next report may take."""
-        left = self.asked.seconds - (self.asked.timer() - self.began)
+        left = self.asked.seconds - self.elapsed
         return max(LEAST, LEAST * self.first, SHARE * left)
 
     def _say(self, doing: str) -> None:
         if self.asked.progress is not None:
             cycles = self._best().cycles if self.good else None
-            seconds = self.asked.timer() - self.began
+            seconds = self.elapsed
             self.asked.progress(
                 Progress(seconds, len(self.trace.tried), cycles, self.trace.bound, doing)
             )

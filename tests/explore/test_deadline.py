@@ -9,6 +9,7 @@ import pytest
 
 import allo
 from allo.explore import search
+from allo.explore.beyond import tries
 from allo.explore.deadline import Overdue, deadline
 from allo.schedule import Schedule
 from tests.explore import kernels
@@ -46,6 +47,7 @@ def test_a_search_goes_on_without_a_report_that_takes_too_long(
         return made(self, **options)
 
     monkeypatch.setattr(Schedule, "estimate", slow)
+    monkeypatch.setattr(tries, "SHARE", 0.0)
     monkeypatch.setattr(search, "LEAST", 0.01)
     monkeypatch.setattr(search, "SHARE", 0.01)
     found = allo.autoschedule(kernels.sweep, max_dsp=20, seconds=20.0, cache=False)

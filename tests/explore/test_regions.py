@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ def inputs(rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def found(region: Any) -> FoundSchedule:
-    return allo.autoschedule(region, seconds=10.0, cache=False, inputs=inputs)
+    return allo.autoschedule(
+        region, seconds=10.0, cache=False, inputs=inputs, timer=time.process_time
+    )
 
 
 def simulated(schedule: FoundSchedule, seed: int) -> int:

@@ -1,0 +1,1 @@
+"""Designs beside those of the model, for what it does not cover."""

@@ -1,0 +1,79 @@
+"""Builds the designs that the model does not know, within a share of the time."""
+
+from __future__ import annotations
+
+import copy
+from math import ceil
+from typing import Protocol
+
+from allo.schedule import Schedule
+
+from ..apply import Step, StepFailed, apply
+from ..budget import Asked, Built, excess, excess_share
+from ..deadline import Overdue
+from ..model.kernel import Kernel
+from ..solve import Choice
+from .hoist import hoisted, steps_of_loops
+
+SHARE, TRIES = 0.4, 3
+"""Share of the time that they may take; how many intervals of one are tried."""
+
+
+class Builder(Protocol):
+    """What they need of a search."""
+
+    given: Schedule
+    kernel: Kernel
+    asked: Asked
+    good: list[Built]
+    seen: set[str]
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+
+    def build(
+        self,
+        steps: list[Step],
+        choice: Choice | None,
+        made: Schedule | None = None,
+        most: float | None = None,
+    ) -> Built | None:
+        """A schedule with its report."""
+
+
+def try_hoisted(search: Builder) -> None:
+    """Pipelines around whole loops; where a design is too large, with more cycles between iterations."""
+    for loops in hoisted(search.kernel):
+        interval = 1
+        for _ in range(TRIES):
+            most = SHARE * search.asked.seconds - search.elapsed
+            steps = steps_of_loops(search.kernel, loops, interval)
+            if most <= 0 or not steps:
+                break
+            built = _tried(search, steps, most)
+            if built is None or built in search.good:
+                break
+            interval *= 1 + ceil(excess_share(search.asked.limits, built.report))
+
+
+def _tried(search: Builder, steps: list[Step], most: float) -> Built | None:
+    """A design with those of the steps that are not refused; None where it takes too long, or is known."""
+    trial = copy.copy(search.given)
+    kept = []
+    for step in steps:
+        try:
+            apply(trial, [step])
+            kept.append(step)
+        except StepFailed:
+            continue
+    if not any(step.primitive == "pipeline" for step in kept) or repr(kept) in search.seen:
+        return None
+    search.seen.add(repr(kept))
+    try:
+        built = search.build(kept, None, trial, most)
+    except Overdue:
+        return None
+    if built is not None and not excess(search.asked.limits, built.report):
+        search.good.append(built)
+    return built

@@ -1,0 +1,65 @@
+"""Designs that the model does not know: pipelines around loops, calls and scalars."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+import allo
+from allo.explore.beyond.hoist import COPIES, hoisted, steps_of_loops
+from allo.explore.model.read import read_kernel
+from allo.ir.types import int32
+
+N = 24
+
+
+def rotate(x: int32[6], a: int32, b: int32):
+    x[a] += x[b] * 3
+    x[b] ^= x[a]
+
+
+def mixed(key: int32[6], out: int32[N, 6]):
+    for n in range(N):
+        x: int32[6]
+        for i in range(6):
+            x[i] = key[i] + n
+        for _turn in range(2):
+            for c in range(3):
+                rotate(x, c, c + 3)
+        for o in range(6):
+            out[n, o] = x[o]
+
+
+def long(A: int32[40, 3000], B: int32[40]):
+    for i in range(40):
+        s: int32 = 0
+        for k in range(3000):
+            s ^= A[i, k]
+        B[i] = s
+
+
+def test_a_body_of_loops_and_calls_is_one_pipeline() -> None:
+    found = allo.autoschedule(mixed, seconds=10.0, cache=False, timer=time.process_time)
+    assert found.trace.cycles < 2 * N < 10 * N < found.trace.plain
+    assert "equal" in found.trace.checked
+    hardware = found.build(target="verilog", simulator="jit")
+    key = np.random.default_rng(1).integers(-99, 99, 6).astype(np.int32)
+    ours, wanted = (np.zeros((N, 6), np.int32) for _ in range(2))
+    hardware(key.copy(), ours)
+    allo.customize(mixed).build()(key.copy(), wanted)
+    np.testing.assert_array_equal(ours, wanted)
+    assert hardware.cycles == found.trace.cycles
+
+
+def test_loops_with_too_many_copies_stay_outside() -> None:
+    kernel = read_kernel(allo.customize(long))
+    for loops in hoisted(kernel):
+        assert not steps_of_loops(kernel, loops)
+    assert COPIES < 3000
+
+
+def test_a_pipeline_that_is_too_large_takes_more_cycles() -> None:
+    kernel = read_kernel(allo.customize(mixed))
+    first = steps_of_loops(kernel, next(hoisted(kernel)), 4)
+    assert ("pipeline", (("initiation_interval", 4),)) in [(s.primitive, s.options) for s in first]
