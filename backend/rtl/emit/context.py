@@ -275,9 +275,14 @@ class Context:
     def _linear(self, node: Node, operands: list[str]) -> str:
         width, text = node.width, self.text
         total, const = "", node.data.const
-        if const % (1 << width) and all(factor < 0 for _, factor in node.data.terms):
-            total, const = text.const(const, width), 0
-        for (symbol, factor), operand in zip(node.data.terms, operands, strict=True):
+        parts = list(zip(node.data.terms, operands, strict=True))
+        if parts and parts[0][0][1] < 0:
+            # Nothing is taken from zero: it is from the constant, or from a term that is added.
+            if const % (1 << width):
+                total, const = text.const(const, width), 0
+            else:
+                parts.sort(key=lambda part: part[0][1] < 0)
+        for (symbol, factor), operand in parts:
             value = text.extend(operand, symbol.width, width, signed=symbol.low < 0)
             if factor % (1 << width) == 0:
                 continue

@@ -151,7 +151,11 @@ def reciprocal(width: int, divisor: int) -> tuple[int, int]:
 def _sum_of_shifted(
     value: str, width: int, wide: int, digits: Sequence[tuple[int, int]], fresh: Callable[[], str]
 ) -> tuple[list[Operation], str]:
-    """Operations that multiply by a number of these digits, the last of which is positive."""
+    """Operations that multiply by a number of these digits, the last of which is positive.
+
+    Terms that are others moved by a distance, as 5 n and 80 n in 85 n, are the sum of these twice: one sum
+    less, and fewer behind one another than in a text without brackets, which adds term by term.
+    """
     made: list[Operation] = []
 
     def put(op: Operation) -> str:
@@ -167,8 +171,18 @@ def _sum_of_shifted(
     def combined(kind: str, a: str, b: str) -> str:
         return put(Gate(f"comb.{kind}", fresh(), (a, b), wide))
 
-    def total(sign: int) -> str:
-        terms = [shifted(place) for place, digit in digits if digit == sign]
+    def raised(total: str, places: int) -> str:
+        low = put(Extract(fresh(), total, 0, wide - places, wide))
+        zeros = put(Constant(fresh(), 0, places))
+        return put(Concat(fresh(), (low, zeros), (wide - places, places)))
+
+    def sum_of(places: list[int]) -> str:
+        half = len(places) // 2
+        distance = places[half] - places[0] if half > 1 else 0
+        if distance and [place + distance for place in places[:half]] == places[half:]:
+            inner = sum_of(places[:half])
+            return combined("add", inner, raised(inner, distance))
+        terms = [shifted(place) for place in places]
         while len(terms) > 1:
             terms = [
                 combined("add", *pair) if len(pair) == 2 else pair[0]
@@ -176,5 +190,5 @@ def _sum_of_shifted(
             ]
         return terms[0] if terms else ""
 
-    plus, minus = total(1), total(-1)
+    plus, minus = (sum_of(sorted(p for p, digit in digits if digit == sign)) for sign in (1, -1))
     return made, combined("sub", plus, minus) if minus else plus
