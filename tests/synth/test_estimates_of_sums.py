@@ -145,3 +145,24 @@ def test_only_comparisons_of_the_same_bits_are_one() -> None:
   hw.output %r, %u : i1, i1
 }"""
     assert counted(text, "ecp5")["lut"] == 2
+
+
+def test_a_sum_of_sums_waits_for_all_of_its_terms() -> None:
+    """Products behind the inner sum, and a chain where a term's low bits are themselves of sums."""
+
+    def delay(*sums: str) -> float:
+        held = [f"  %{n} = seq.compreg %i{n}, %clk : i16" for n in "abc"]
+        lines = [*held, "  %p = comb.mul %a, %b : i16", *sums, "  %q = seq.compreg %s, %clk : i16"]
+        ports = ", ".join(f"in %i{n}: i16" for n in "abc")
+        head = f"hw.module @m(in %clk: !seq.clock, {ports}, out r: i16) {{"
+        text = "\n".join([head, *lines, "  hw.output %q : i16", "}"])
+        return module_resources(read_netlist(text), "xcup")["m"].timing.worst.delay_ns
+
+    one = delay("  %s = comb.add %p, %c : i16")
+    three = delay("  %t = comb.add %p, %c : i16", "  %s = comb.add %t, %a : i16")
+    four = delay(
+        "  %t = comb.add %p, %c : i16",
+        "  %u = comb.add %t, %a : i16",
+        "  %s = comb.add %u, %b : i16",
+    )
+    assert one < three < four < 3 * one

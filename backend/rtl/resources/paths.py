@@ -51,3 +51,23 @@ class ModuleTiming:
     ends: dict[str, Path] = field(default_factory=dict)
     starts: dict[str, Path] = field(default_factory=dict)
     through: dict[str, tuple[frozenset[str], Path]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Arrival:
+    """How late a node's value comes: from registers, and from inputs; what is before it on either way.
+
+    ``levels`` of logic are behind one another in front of it, and it is one gate of so many ``terms``,
+    which takes ``gate_ns`` of its time.
+    """
+
+    late: float = NEVER
+    passed: float = NEVER
+    before: int = -1
+    passed_before: int = -1
+    inputs: frozenset[str] = frozenset()
+    delay: float = 0.0
+    levels: int = 0
+    terms: int = 1
+    gate_ns: float = 0.0
+    start: Path = NO_PATH

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import ceil, log, log2
 
 from allo.backend.devices import Cells, SignalDelays
@@ -20,34 +19,12 @@ from .cover import Cover
 from .drawn import DrawnModule, input_numbers
 from .memory import memory_cost
 from .merging.flattest import NOTHING, Flattest, Leaf, Time
-from .merging.gates import levels_of, one_gate, only_inverts
+from .merging.gates import levels_of, of_long_chain, one_gate, only_inverts
 from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
-from .paths import NEVER, NO_PATH, ModuleTiming, Path, Step
+from .paths import NEVER, NO_PATH, Arrival, ModuleTiming, Path, Step
 
-DEEP, DEEPER = 5, 11
-"""Levels of logic behind which synthesis makes a chain of it flatter, as measured."""
 FEW = 8
 """Flip-flops whose enable or reset is as near as other signals."""
-
-
-@dataclass(slots=True)
-class _Arrival:
-    """How late a node's value comes: from registers, and from inputs; what is before it on either way.
-
-    ``levels`` of logic are behind one another in front of it, and it is one gate of so many ``terms``,
-    which takes ``gate_ns`` of its time.
-    """
-
-    late: float = NEVER
-    passed: float = NEVER
-    before: int = -1
-    passed_before: int = -1
-    inputs: frozenset[str] = frozenset()
-    delay: float = 0.0
-    levels: int = 0
-    terms: int = 1
-    gate_ns: float = 0.0
-    start: Path = NO_PATH
 
 
 class Timer:
@@ -71,7 +48,7 @@ class Timer:
         self._children = children
         self._inputs_of = [input_numbers(instance) for instance, _ in graph.calls]
         self._nodes = graph.nodes
-        self._arrivals: dict[int, _Arrival] = {}
+        self._arrivals: dict[int, Arrival] = {}
         self._ports = {number: port for port, number in graph.inputs.items()}
         self._memory_of: dict[int, Memory] = {}
         self._blocks: dict[int, float] = {}
@@ -213,7 +190,7 @@ class Timer:
             found |= self._arrival(number).inputs
         return found
 
-    def _arrival(self, number: int) -> _Arrival:
+    def _arrival(self, number: int) -> Arrival:
         stack, open_ = [number], set[int]()
         while stack:
             top = stack[-1]
@@ -234,7 +211,10 @@ class Timer:
             return [n for value in self._feeding(number) for n in self._numbers(value)]
         if node.kind == "logic" and not self._d.flattest:
             return [n for n, _ in node.leaves if n >= 0]
-        return [n for v in self._joined.get(number, node.operands) for n in self._numbers(v)]
+        values = list(self._joined.get(number, node.operands))
+        if self._d.flattest and number in self._joined:
+            values += node.operands
+        return [n for v in values for n in self._numbers(v)]
 
     def _feeding(self, number: int) -> list[Value]:
         """The values that reach an output of an instance in the same cycle."""
@@ -249,18 +229,18 @@ class Timer:
         reach = child.through[place[1]][0]
         return [values[n] for n in sorted(numbers[port] for port in reach if port in numbers)]
 
-    def _compute(self, number: int) -> _Arrival:
+    def _compute(self, number: int) -> Arrival:
         node, d = self._nodes[number], self._d
         if node.kind == "register":
             out = self._blocks.get(id(node), d.clock_out)
             out += d.far if number in self._inside.behind else 0.0
             what = "memory" if id(node) in self._blocks else "register"
-            return _Arrival(late=out, start=Path(out, (Step(what, out, node.place),)))
+            return Arrival(late=out, start=Path(out, (Step(what, out, node.place),)))
         if number in self._ports:
-            return _Arrival(passed=0.0, inputs=frozenset((self._ports[number],)))
+            return Arrival(passed=0.0, inputs=frozenset((self._ports[number],)))
         if d.flattest and node.kind in ("logic", "equal", "add"):
             return self._flat_arrival(number, node)
-        found = _Arrival(delay=self._delay(number, node))
+        found = Arrival(delay=self._delay(number, node))
         if node.kind == "input":
             place = self._graph.instance_outputs.get(number)
             instance = self._graph.calls[place[0]][0] if place is not None else None
@@ -291,7 +271,7 @@ class Timer:
                 delay += d.spread * max(0.0, log2(self._nodes[source].fan_out / 4))
             if node.kind in ("logic", "equal"):
                 found.levels = max(found.levels, arrival.levels + 1)
-                delay *= _of_long_chain(arrival.levels)
+                delay *= of_long_chain(arrival.levels)
             if arrival.late + delay > found.late:
                 found.late, found.before = arrival.late + delay, source
             if arrival.passed + delay > found.passed:
@@ -299,17 +279,26 @@ class Timer:
             found.inputs |= arrival.inputs
         return found
 
-    def _flat_arrival(self, number: int, node: Node) -> _Arrival:
+    def _flat_arrival(self, number: int, node: Node) -> Arrival:
         """The arrival of what is timed as the flattest tables."""
         if node.kind == "logic":
             time = self._flat.logic(number)
         elif node.kind == "equal":
             time = self._flat.equal(number)
         else:
-            time = self._flat.onto_chain(node.operands).more(self._delay(number, node))
+            time = self._summed(number, node)
         reached = (self._arrivals[n].inputs for n in self._sources(number) if n in self._arrivals)
         inputs = frozenset[str]().union(*reached)
-        return _Arrival(time.late, time.passed, time.before, time.passed_before, inputs)
+        return Arrival(time.late, time.passed, time.before, time.passed_before, inputs)
+
+    def _summed(self, number: int, node: Node) -> Time:
+        """A sum: one chain, or, of a sum of sums, rows of adders in front of one where that is sooner."""
+        chain = self._chain(node)
+        time = self._flat.onto_chain(node.operands).more(chain)
+        if number not in self._joined:
+            return time
+        joined = self._flat.onto_chain(self._joined[number]).more(self._rows(number) + chain)
+        return min(time, joined, key=lambda way: way.last)
 
     def _leaf(self, leaf: Leaf) -> Time:
         """How late a leaf comes to the table that reads it, later where all bits of a node read one bit."""
@@ -322,7 +311,7 @@ class Timer:
         more = self._d.spread * max(0.0, log2(max(1, readers) / 8))
         return Time(arrival.late, number, arrival.passed, number).more(more)
 
-    def _last_table(self, node: Node, arrivals: list[tuple[int, _Arrival]]) -> set[int]:
+    def _last_table(self, node: Node, arrivals: list[tuple[int, Arrival]]) -> set[int]:
         """The sources that come last to a tree of tables, which synthesis leads to its last one."""
         most = self._family.inputs
         if node.kind != "logic" or not node.associative or len(node.leaves) <= most:
@@ -345,9 +334,7 @@ class Timer:
             case "logic":
                 return self._tables(len(node.leaves), node.associative) + wire - d.wire
             case "add":
-                width = max(1, node.made.bit_length())
-                rows = ceil(log(len(self._joined.get(number, "12")) / 2, 1.5) - 0.01)
-                return rows * (d.wire + d.table) + wire + d.carry + d.carry_bit * width
+                return self._rows(number) + self._chain(node)
             case "less":
                 width = width_of(node.operands[0])
                 return wire + d.carry + (d.compare_bit or d.carry_bit) * width
@@ -368,6 +355,17 @@ class Timer:
             case "read":
                 return self._read(number)
         return 0.0
+
+    def _chain(self, node: Node) -> float:
+        """The carry chain of a sum."""
+        d = self._d
+        wire = d.wire + d.spread * max(0.0, log2(max(1, self._fanin_spread(node)) / 8))
+        return wire + d.carry + d.carry_bit * max(1, node.made.bit_length())
+
+    def _rows(self, number: int) -> float:
+        """The rows of full adders in front of the chain of a sum of many terms."""
+        terms = len(self._joined[number]) if number in self._joined else 2
+        return ceil(log(terms / 2, 1.5) - 0.01) * (self._d.wire + self._d.table)
 
     def _fanin_spread(self, node: Node) -> int:
         """Readers of a bit that all bits of a node read: those of the node, and of others like it."""
@@ -417,8 +415,8 @@ class Timer:
         return Path(passed, tuple(steps))
 
     def _back(
-        self, number: int, way: Callable[[_Arrival], tuple[float, int]]
-    ) -> tuple[list[Step], _Arrival]:
+        self, number: int, way: Callable[[Arrival], tuple[float, int]]
+    ) -> tuple[list[Step], Arrival]:
         """The steps to a node, and where they begin; ``way`` gives an arrival's time and its predecessor."""
         steps: list[Step] = []
         arrival = self._arrivals[number]
@@ -441,8 +439,3 @@ class Timer:
         names = {"logic": "logic", "add": "sum", "less": "comparison", "equal": "comparison",
                  "shift": "shift", "multiply": "product", "read": "memory"}  # fmt: skip
         return (Step(names.get(node.kind, node.kind), delay, node.place),)
-
-
-def _of_long_chain(levels: int) -> float:
-    """The part of its delay that one more level of logic costs behind so many."""
-    return 1.0 if levels < DEEP else 0.25 if levels < DEEPER else 0.02

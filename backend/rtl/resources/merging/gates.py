@@ -8,6 +8,9 @@ from typing import Protocol
 
 from ..nodes import Node
 
+DEEP, DEEPER = 5, 11
+"""Levels of logic behind which synthesis makes a chain of it flatter, as measured."""
+
 
 class _Gate(Protocol):
     terms: int
@@ -44,3 +47,8 @@ def only_inverts(node: Node, source: Node) -> bool:
 def levels_of(inputs: int, most: int) -> int:
     """Levels of a tree of tables of ``most`` inputs, with so many of its own."""
     return ceil(log(inputs, most) - 0.01)
+
+
+def of_long_chain(levels: int) -> float:
+    """The part of its delay that one more level of logic costs behind so many."""
+    return 1.0 if levels < DEEP else 0.25 if levels < DEEPER else 0.02
