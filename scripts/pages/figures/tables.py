@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import floor
+from math import floor, inf
 
 from allo.designs.polybench import memory
 from allo.designs.polybench.budgets import NAMES, load
 from allo.designs.polybench.memory.rest.suite import NAMES as OTHERS
 from benchmarks import exact_schedules, rtl_memory
-from benchmarks.polybench_bounds import CLOCK, bound
-from benchmarks.polybench_shares import STREAM_HLS, Taken, gain, mean, microseconds
+from benchmarks.polybench_bounds import asked_mhz, bound
+from benchmarks.polybench_shares import PEER_MHZ, STREAM_HLS, Taken, gain, mean, microseconds
 from benchmarks.recurrences import CLOCKS
 from benchmarks.recurrent_kernels import RECURRENCES
 from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
@@ -84,7 +84,8 @@ def polybench_allowed(figures: Figures) -> str:
         size = made.SIZES[SIZE]
         for dsps in BUDGETS:
             units = _budget(figures, kernel, dsps, "units")
-            limit = bound(kernel, size, units, made.operations(size))
+            operations, clock_mhz = made.operations(size), asked_mhz(kernel, dsps)
+            limit = bound(kernel, size, units, operations, clock_mhz)
             busy = floor(100 * _busy(figures, kernel, dsps)) / 100
             most = floor(100 * limit.utilisation) / 100
             row.append(f"{busy:.2f} of {most:.2f} {limit.reason}".rstrip())
@@ -118,11 +119,11 @@ def polybench_fewer(figures: Figures, dsps: int, *, pairs: bool = False) -> str:
     )
 
 
-def _taken(figures: Figures, kernel: str, dsps: int) -> Taken:
-    """The time of ours, and what it takes of the device."""
+def _taken(figures: Figures, kernel: str, dsps: int, most_mhz: float = inf) -> Taken:
+    """The time of ours, at a clock of ``most_mhz`` at most, and what it takes of the device."""
     cycles, lut, dsp = (_budget(figures, kernel, dsps, what) for what in ("cycles", "lut", "dsp"))
     mhz = figures.find(f"polybench.{kernel}.dsp_{dsps}.mhz")
-    return Taken(microseconds(cycles, mhz, CLOCK), lut, dsp)
+    return Taken(microseconds(cycles, mhz, min(most_mhz, asked_mhz(kernel, dsps))), lut, dsp)
 
 
 def polybench_shares(figures: Figures) -> str:
@@ -140,13 +141,20 @@ def polybench_shares(figures: Figures) -> str:
     return _table(["kernel", "DSP, at most", "estimated MHz", *words], "---:", rows)
 
 
-def polybench_gain(figures: Figures, dsps: int) -> str:
+def polybench_gain(figures: Figures, dsps: int, most_mhz: float = inf) -> str:
     """The speed for a share of a U280, Stream-HLS's being 1: the geometric mean of its kernels."""
     which = list(BUDGETS).index(dsps)
     found = (
-        gain(_taken(figures, kernel, dsps), peers[which]) for kernel, peers in STREAM_HLS.items()
+        gain(_taken(figures, kernel, dsps, most_mhz), peers[which])
+        for kernel, peers in STREAM_HLS.items()
     )
     return f"{mean(found):.2f}"
+
+
+def polybench_clocks(figures: Figures) -> str:
+    """The lowest and the highest estimated clock of a row."""
+    found = [figures.find(f"polybench.{k}.dsp_{dsps}.mhz") for k in NAMES for dsps in BUDGETS]
+    return f"{min(found):.0f} to {max(found):.0f}"
 
 
 def recurrences(figures: Figures) -> str:
@@ -249,6 +257,13 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench pairs": polybench_pairs,
     "polybench shares": polybench_shares,
     **{f"polybench.gain.dsp_{dsps}": partial(polybench_gain, dsps=dsps) for dsps in BUDGETS},
+    **{
+        f"polybench.gain_of_cycles.dsp_{dsps}": partial(
+            polybench_gain, dsps=dsps, most_mhz=PEER_MHZ
+        )
+        for dsps in BUDGETS
+    },
+    "polybench.clocks": polybench_clocks,
     "polybench memory": polybench_memory,
     "polybench suite": polybench_suite,
     **{
