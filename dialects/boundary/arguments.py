@@ -202,8 +202,8 @@ def read_signature(module: ir.Module, top: str) -> Signature:
     effects = EffectAnalysis(module.operation).summary(top)
     place = place_of(function)
     block = function.regions[0].blocks[0]
-    layouts = {n: each for n, each in layouts_of(function).items() if not each.packed}
-    packed = {n for n, each in layouts_of(function).items() if each.packed}
+    noted = layouts_of(function)
+    layouts = {n: each for n, each in noted.items() if each.reorders}
     arguments = [
         Parameter(
             name or f"argument {position}",
@@ -213,7 +213,7 @@ def read_signature(module: ir.Module, top: str) -> Signature:
             position in effects.arguments_written,
             position in effects.arguments_read,
             layouts.get(name),
-            name in packed,
+            name in noted and noted[name].packed,
         )
         for position, (name, dtype, mlir_type) in enumerate(
             zip(types.names, types.declared, types.inputs, strict=True)

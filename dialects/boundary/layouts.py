@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,20 +22,31 @@ _TILED = re.compile(r"tiled\(\s*(\d+(?:\s*,\s*\d+)*)\s*,?\s*\)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """An order of elements: dimensions reversed, or in tiles one after the other, each row-major.
+    """An order of elements: row-major, dimensions reversed, or in tiles one after the other, each row-major.
 
     Attributes:
-        tile: extents of a tile; none where the array is transposed.
-        packed: the order is row-major, and no bits lie between elements behind an AXI4 master.
+        tile: extents of a tile; none where there are no tiles.
+        transposed: the dimensions are reversed.
+        packed: no bits lie between elements behind an AXI4 master.
     """
 
     tile: tuple[int, ...] = ()
+    transposed: bool = False
     packed: bool = False
 
     def __str__(self) -> str:
-        if self.packed:
-            return PACKED
-        return f"tiled({', '.join(map(str, self.tile))})" if self.tile else TRANSPOSED
+        words = [TRANSPOSED] if self.transposed else []
+        words += [f"tiled({', '.join(map(str, self.tile))})"] if self.tile else []
+        return " ".join([*words, PACKED] if self.packed else words)
+
+    @property
+    def reorders(self) -> bool:
+        """Whether elements lie otherwise than row-major."""
+        return self.transposed or bool(self.tile)
+
+    def with_packed(self, *, packed: bool = True) -> Layout:
+        """The same order, with bits between the elements or without."""
+        return replace(self, packed=packed)
 
     def covers(self, shape: Sequence[int]) -> bool:
         """Whether whole tiles make the array."""
@@ -47,17 +58,19 @@ class Layout:
     def physical(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape in memory of an array of this shape."""
         if not self.tile:
-            return tuple(reversed(shape))
+            return tuple(reversed(shape) if self.transposed else shape)
         return (*(n // t for n, t in zip(shape, self.tile, strict=True)), *self.tile)
 
     def declared(self, physical: Sequence[int]) -> tuple[int, ...]:
         """The shape of an array that has this one in memory."""
         if not self.tile:
-            return tuple(reversed(physical))
+            return tuple(reversed(physical) if self.transposed else physical)
         return tuple(n * t for n, t in zip(physical, self.tile, strict=False))
 
     def pack(self, cells: np.ndarray, shape: Sequence[int]) -> np.ndarray:
         """The elements of an array of a shape in the order of the memory; bytes of one stay together."""
+        if not self.reorders:
+            return cells
         rank = len(shape)
         inner = list(range(cells.ndim)[rank:])
         if not self.tile:
@@ -69,6 +82,8 @@ class Layout:
 
     def unpack(self, packed: np.ndarray, shape: Sequence[int]) -> np.ndarray:
         """The array of a shape whose elements lie so in memory."""
+        if not self.reorders:
+            return packed
         rank, held = len(shape), len(self.physical(shape))
         bytes_of_one = packed.shape[held:]
         inner = list(range(packed.ndim)[held:])
@@ -80,13 +95,18 @@ class Layout:
 
 
 def parse_layout(text: object) -> Layout | None:
-    """What ``"transposed"`` or ``"tiled(4, 8)"`` says; None where it says nothing."""
-    if text == TRANSPOSED:
-        return Layout()
-    if text == PACKED:
-        return Layout(packed=True)
-    found = _TILED.fullmatch(text.strip()) if isinstance(text, str) else None
-    return Layout(tuple(int(n) for n in found[1].split(","))) if found else None
+    """What ``"transposed"``, ``"tiled(4, 8)"``, ``"packed"`` or ``"tiled(4, 8) packed"`` says, or None."""
+    if not isinstance(text, str):
+        return None
+    order, packed = text.strip(), False
+    if order.endswith(PACKED):
+        order, packed = order.removesuffix(PACKED).rstrip(" ,"), True
+    if order == TRANSPOSED:
+        return Layout(transposed=True, packed=packed)
+    if not order:
+        return Layout(packed=True) if packed else None
+    found = _TILED.fullmatch(order)
+    return Layout(tuple(int(n) for n in found[1].split(",")), packed=packed) if found else None
 
 
 def layouts_of(function: ir.Operation) -> dict[str, Layout]:

@@ -11,6 +11,7 @@ import pytest
 import allo
 from allo.backend.rtl.interfaces.beside import gearbox
 from allo.boards import vendor
+from allo.dialects.boundary.layouts import parse_layout
 from allo.errors import AlloError, InterfaceError, LayoutError
 from allo.ir.types import Fixed, Int, UInt, float32, int8, int32
 
@@ -94,6 +95,32 @@ def test_caches_rows_and_several_masters() -> None:
     np.testing.assert_array_equal(mine[1], theirs[1])
 
 
+@pytest.mark.parametrize("orders", [["transposed packed"], ["packed", "tiled(4, 16)"]], ids=str)
+def test_elements_in_another_order_are_packed(orders: list[str]) -> None:
+    T = Int(12)
+
+    def columns(A: T[16, 32], x: int32[32]):
+        for j in range(32):
+            for i in range(16):
+                x[j] += A[i, j]
+
+    s = allo.customize(columns)
+    for order in orders:
+        s.layout(s.A, order)
+    s.place(s.A, "hbm[0]")
+    s.cache(s.A, at="j")
+    s.pipeline("i")
+    modules = [s.build(), s.build(target="vhls")]
+    modules += [s.build(target="verilog", simulator="jit", stalls=0.3)]
+    assert modules[-1].design.board.arrays[0].bytes == 768
+    A = values(np.random.default_rng(7), T, (16, 32))
+    for module in modules:
+        x = np.ones(32, np.int32)
+        module(A.copy(), x)
+        np.testing.assert_array_equal(x, 1 + A.astype(np.int32).sum(0))
+    assert parse_layout(f"{parse_layout(orders[0])}") == parse_layout(orders[0])
+
+
 def drawn_rows(kind: Any) -> list[np.ndarray]:
     rng = np.random.default_rng(5)
     return [values(rng, kind, (16, 32)) for _ in "AB"]
@@ -134,8 +161,8 @@ def test_what_cannot_be_packed_is_refused_by_name() -> None:
         with pytest.raises(LayoutError, match="its elements have no bits between them"):
             s.layout(getattr(s, name), "packed")
     s = changed(Int(4))
-    with pytest.raises(LayoutError, match="A cannot be 'transposed': it is packed already"):
-        s.layout(s.A, "transposed")
+    with pytest.raises(LayoutError, match="A cannot be 'packed': it is packed already"):
+        s.layout(s.A, "packed")
     with pytest.raises(LayoutError, match="did you mean 'packed'|it is 'transposed', 'packed'"):
         s.layout(s.A, "paced")
 

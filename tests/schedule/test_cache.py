@@ -210,6 +210,7 @@ def slices(A: int32[4, 8], B: int32[4, 8]):
         ),
         (slices, lambda s: s.cache(s.B, "i"), "cannot keep what loop i uses of B: it uses none."),
         (gather, lambda s: s.cache(s.B, "t", lanes=0), "cache: lanes is 0."),
+        (gather, lambda s: s.cache(s.B, "t", lanes="x"), "cache: lanes is 'x'."),
         (
             gather,
             lambda s: s.cache(s.B, "t", double_buffer=-3),

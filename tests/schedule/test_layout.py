@@ -105,6 +105,11 @@ def local(A: int32[8, 8], B: int32[8, 8]):
             B[c[i, j], j] = 1
 
 
+def reshaped(s):
+    s.layout(s.A, "transposed")
+    s.reshape(s.A, (4, 16))
+
+
 def twice(s):
     s.layout(s.A, "transposed")
     s.layout(s.A, "tiled(2, 2)")
@@ -134,6 +139,11 @@ def spread(s):
             "which divides it",
         ),
         (lambda s: s.layout(s.A, "transpose"), "that is no order.", "did you mean 'transposed'?"),
+        (
+            reshaped,
+            "reshape A: it is transposed in memory.",
+            "reshape first, then give the new dimensions a layout.",
+        ),
         (
             lambda s: s.layout(s.A, (4, 8)),
             "A cannot be (4, 8): that is no order.",

@@ -156,9 +156,9 @@ def _check_place(loop: FoundLoop, buffer: FoundBuffer, lanes: int) -> None:
         raise _fail(loop, buffer, "it is no array", "name an array.")
     if any(buffer.type.is_dynamic_dim(d) for d in range(buffer.type.rank)):
         raise _fail(loop, buffer, "its extents are not known", "give it extents.")
-    if lanes < 1:
+    if isinstance(lanes, bool) or not isinstance(lanes, int) or lanes < 1:
         raise ScheduleError(
-            f"cache: lanes is {lanes}.",
+            f"cache: lanes is {lanes!r}.",
             place_of(loop.op),
             help="it is how many elements a copy takes in a cycle: 1 or more.",
         )

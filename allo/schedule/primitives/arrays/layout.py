@@ -48,8 +48,9 @@ def layout(s: ScheduleState, target: Buffer, order: Setting[str]) -> None:
 
     Args:
         order: ``"transposed"``, the dimensions reversed; ``"tiled(4, 8)"``, tiles of 4 × 8 one after
-            the other, each row-major; or ``"packed"``, row-major without bits between elements behind an
-            AXI4 master, where an ``int12`` takes 16 otherwise.
+            the other, each row-major; or ``"packed"``, without bits between elements behind an
+            AXI4 master, where an ``int12`` takes 16 otherwise. ``"tiled(4, 8) packed"`` is both, as are
+            two calls.
 
     Raises:
         LayoutError: ``order`` is none, or does not cover the array; the array is no argument of the top
@@ -60,8 +61,9 @@ def layout(s: ScheduleState, target: Buffer, order: Setting[str]) -> None:
     top = find_function(s.module, s.top_func_name)
     name = argument_of(s, top, buffer, "layout", LayoutError)
     asked = _checked(buffer, top, name, order)
-    if asked.packed:
-        note_layout(top, name, asked)
+    before = layouts_of(top).get(name, Layout())
+    if not asked.reorders:
+        note_layout(top, name, before.with_packed())
         return
     classes = AliasClasses(s.module.operation)
     members = classes.members(buffer.value)
@@ -78,7 +80,7 @@ def layout(s: ScheduleState, target: Buffer, order: Setting[str]) -> None:
         label = string_attribute(op, "from") or string_attribute(op, "to") or buffer.name
         redirect(op, memref, _moved(bound_map(op), asked), label)
     refresh_types(classes.functions.values())
-    note_layout(top, name, asked)
+    note_layout(top, name, asked.with_packed(packed=asked.packed or before.packed))
 
 
 def _checked(buffer: FoundBuffer, top: ir.Operation, name: str, order: object) -> Layout:
@@ -100,7 +102,8 @@ def _checked(buffer: FoundBuffer, top: ir.Operation, name: str, order: object) -
     if not buffer.type.has_static_shape:
         raise refused("its extents are not all known", "declare its shape with numbers.")
     shape: Sequence[int] = list(buffer.type.shape)
-    if before := layouts_of(top).get(name):
+    before = layouts_of(top).get(name, Layout())
+    if (asked.reorders and before.reorders) or (asked.packed and before.packed):
         raise refused(f"it is {before} already", "leave one of the calls out.")
     if asked.packed:
         element = buffer.type.element_type
@@ -110,6 +113,7 @@ def _checked(buffer: FoundBuffer, top: ir.Operation, name: str, order: object) -
                 "its elements have no bits between them",
                 "that helps integers and fixed point of other widths than 8, 16, 32 and so on.",
             )
+    if not asked.reorders:
         return asked
     if layout_of(buffer.type).bank_count > 1:
         raise refused(

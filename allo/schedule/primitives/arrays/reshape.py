@@ -9,16 +9,17 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute
 from allo.dialects.affine.maps import BoundMap, bound_map
 from allo.dialects.affine.substitute import simplify
+from allo.dialects.boundary.layouts import layouts_of
 from allo.dialects.core.alias import AliasClasses
 from allo.dialects.core.dense import dense_words, nested_text, number_text
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import layout_of
-from allo.dialects.core.signature import refresh_types
-from allo.dialects.diagnostics import AlloError, ScheduleError
+from allo.dialects.core.signature import entry_of, refresh_types, signature_of
+from allo.dialects.diagnostics import AlloError, LayoutError, ScheduleError
 from allo.schedule.analysis.buffers import redirect
 from allo.schedule.handles import Buffer
 from allo.schedule.primitive import primitive
-from allo.schedule.resolve import FoundBuffer, find_buffer
+from allo.schedule.resolve import FoundBuffer, find_buffer, find_function
 from allo.schedule.state import ScheduleState
 
 _WHOLE = frozenset({"linalg.fill", "func.call", "func.return"})
@@ -40,11 +41,13 @@ def reshape(s: ScheduleState, target: Buffer, shape: Sequence[int]) -> None:
     Raises:
         ScheduleError: another number of elements, a partitioned array, or a use that is not an
             affine element access, a fill, a call or a return.
+        LayoutError: the array has an order of its own in memory.
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "reshape")
     new_shape = _checked_shape(buffer, shape)
     classes = AliasClasses(s.module.operation)
     members = classes.members(buffer.value)
+    _check_order(s, buffer, members)
     accesses = accesses_of(buffer, members, "reshape", ScheduleError)
     old_shape = list(buffer.type.shape)
     for value in members:
@@ -60,6 +63,20 @@ def reshape(s: ScheduleState, target: Buffer, shape: Sequence[int]) -> None:
     for op in classes.globals_of(buffer.value):
         _reshape_global(op, new_shape)
     refresh_types(classes.functions.values())
+
+
+def _check_order(s: ScheduleState, buffer: FoundBuffer, members: Sequence[ir.Value]) -> None:
+    """A call gives an array with a layout the shape that it had before: another one is no order of that."""
+    top = find_function(s.module, s.top_func_name)
+    names = signature_of(top).names
+    orders = layouts_of(top)
+    for name, argument in zip(names, entry_of(top).arguments, strict=True):
+        if argument in members and name in orders and orders[name].reorders:
+            raise LayoutError(
+                f"reshape {buffer.name}: it is {orders[name]} in memory.",
+                place_of(buffer.value.location),
+                help="reshape first, then give the new dimensions a layout.",
+            )
 
 
 def _checked_shape(buffer: FoundBuffer, shape: Sequence[int]) -> list[int]:
