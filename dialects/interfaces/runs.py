@@ -201,11 +201,25 @@ def walks_of(trace: Trace, shape: Sequence[int]) -> Walks:
         _fail("a subscript leaves it")
     if len(parts) == 2:
         load, store = parts
-        common = {slot for slot, _ in load.loops} & {slot for slot, _ in store.loops}
-        same = all(load.limits.get(slot) == store.limits.get(slot) for slot in common)
-        if load.writes or not same or found[False] != found[True] or not found[True].is_once:
+        if load.writes or not _is_behind(load, store) or found[False] != found[True] or not found[True].is_once:
             _fail("it is stored in another order than loaded, or before")
     return Walks(found.get(False), found.get(True), reader.places)
+
+
+def _is_behind(load: _Part, store: _Part) -> bool:
+    """Whether conditions leave the n-th word's store behind its load.
+
+    They leave out the same turns of loops around both, or as many of the outermost one, later ones of loads.
+    """
+    loads, stores = dict(load.loops), dict(store.loops)
+    common = [slot for slot, _ in load.loops if slot in stores]
+    differ = [slot for slot in common if load.limits.get(slot) != store.limits.get(slot)]
+    if not differ:
+        return True
+    first = differ[0]
+    begins = [part.limits.get(first, (0, 0))[0] for part in (load, store)]
+    moved = differ == common[:1] and loads[first] == stores[first]
+    return moved and begins[0] <= begins[1]
 
 
 class _Reader:

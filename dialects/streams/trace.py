@@ -69,6 +69,9 @@ class Branch:
     otherwise: list[Node]
 
 
+_COMPARED = {0: (1, 0, True), 2: (-1, -1, False), 3: (-1, 0, False), 4: (1, -1, False), 5: (1, 0, False)}
+"""By predicate of signed comparisons: the difference times the first plus the second is 0 where the third is
+set, else not negative; eq, slt, sle, sgt, sge."""
 Node = Access | Loop | Branch
 Event = tuple[Access, tuple[int, ...] | None, int]
 
@@ -168,7 +171,10 @@ class Trace:
         if op.name == "affine.for":
             return self._loop(op, certain)
         if op.name == "affine.if":
-            return self._condition(op, certain)
+            condition = condition_of(op)
+            return self._branches(op, self._all(condition.exprs), condition.equal, certain)
+        if op.name == "scf.if" and (row := self._comparison(op.operands[0])) is not None:
+            return self._branches(op, (row[0],), (row[1],), certain)
         if op.name == "func.call":
             return self._call(op, certain)
         if op.regions and op.name != "linalg.fill":
@@ -192,9 +198,14 @@ class Trace:
             return body
         return [Loop(slot, lower, upper, spec.step, "pipeline_ii" in op.attributes, body)]
 
-    def _condition(self, op: ir.Operation, certain: bool) -> list[Node]:
-        condition = condition_of(op)
-        rows = self._all(condition.exprs)
+    def _branches(
+        self,
+        op: ir.Operation,
+        rows: tuple[Formula, ...] | None,
+        equal: Sequence[bool],
+        certain: bool,
+    ) -> list[Node]:
+        """What is below a condition; rows are None where it depends on data."""
         branches = [
             self._block(
                 [o for block in region.blocks for o in _operations(block)],
@@ -205,7 +216,19 @@ class Trace:
         then, otherwise = branches[0], branches[1] if len(branches) > 1 else []
         if rows is None or not (then or otherwise):
             return [*then, *otherwise]
-        return [Branch(tuple(zip(rows, condition.equal, strict=True)), then, otherwise)]
+        return [Branch(tuple(zip(rows, equal, strict=True)), then, otherwise)]
+
+    def _comparison(self, condition: ir.Value) -> tuple[Formula, bool] | None:
+        """What is 0, or not negative, where two known index values compare as asked; None of others."""
+        op = None if isinstance(condition, ir.BlockArgument) else condition.owner.operation
+        if op is None or op.name != "arith.cmpi":
+            return None
+        left, right = (self.formula(v) for v in op.operands)
+        compared = _COMPARED.get(ir.IntegerAttr(op.attributes["predicate"]).value)
+        if left is None or right is None or compared is None:
+            return None
+        factor, constant, equal = compared
+        return lambda env: (left(env) + right(env) * -1) * factor + constant, equal
 
     def _call(self, op: ir.Operation, certain: bool) -> list[Node]:
         name = callee_of(op)

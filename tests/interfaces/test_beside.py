@@ -283,6 +283,52 @@ def test_a_copy_may_be_asked_for_and_refused() -> None:
         build(s, {"A": {"kind": "m_axi", "copy": 3}})
 
 
+def in_turn(t: index, kept: int32[4, 8], A: int32[4, 8]):
+    if t < 4:
+        for m in range(8):
+            kept[t, m] = A[t, m]
+
+
+def back(t: index, kept: int32[4, 8], A: int32[4, 8]):
+    if t >= 4:
+        for n in range(8):
+            A[t - 4, n] = kept[t - 4, n] + kept[7 - t, 7 - n]
+
+
+def reversal(A: int32[4, 8]):
+    """The first half of the turns loads A, the second one stores it."""
+    kept: int32[4, 8]
+    for t in range(8):
+        in_turn(t, kept, A)
+        back(t, kept, A)
+
+
+def too_late(A: int32[4, 8], B: int32[4, 8]):
+    """The first half of the turns stores B, which the second one would load."""
+    for t in range(8):
+        if t >= 4:
+            for n in range(8):
+                A[t - 4, n] = B[t - 4, n]
+        if t < 4:
+            for m in range(8):
+                B[t, m] = A[t, m] + 1
+
+
+def test_an_array_passes_that_is_loaded_in_turns_before_those_of_its_stores() -> None:
+    s = allo.customize(reversal)
+    s.pipeline("in_turn:m")
+    s.pipeline("back:n")
+    s.dataflow(s.get_loops()["S_t_0"]["t"])
+    module = build(s, "m_axi")
+    assert beside(module) == {"A": "rw"}
+    assert not any("starts its next iteration" in note for note in module.report.notes)
+    agree(s, module, drawn(int32, (4, 8)))
+    late = allo.customize(too_late)
+    with pytest.raises(InterfaceError, match="B cannot pass .* another order than loaded, or bef"):
+        build(late, {"B": {"kind": "m_axi", "copy": False}, "A": "m_axi"})
+    agree(late, build(late, "m_axi"), drawn(int32, (4, 8), (4, 8)))
+
+
 FAULTS = {
     "a walk": (walker, "(offset, stride, bits)", "(offset, stride + 1, bits)", "walker_module"),
     "the rest of a line": (
