@@ -201,7 +201,12 @@ def walks_of(trace: Trace, shape: Sequence[int]) -> Walks:
         _fail("a subscript leaves it")
     if len(parts) == 2:
         load, store = parts
-        if load.writes or not _is_behind(load, store) or found[False] != found[True] or not found[True].is_once:
+        if (
+            load.writes
+            or not _is_behind(load, store)
+            or found[False] != found[True]
+            or not found[True].is_once
+        ):
             _fail("it is stored in another order than loaded, or before")
     return Walks(found.get(False), found.get(True), reader.places)
 

@@ -69,7 +69,13 @@ class Branch:
     otherwise: list[Node]
 
 
-_COMPARED = {0: (1, 0, True), 2: (-1, -1, False), 3: (-1, 0, False), 4: (1, -1, False), 5: (1, 0, False)}
+_COMPARED = {
+    0: (1, 0, True),
+    2: (-1, -1, False),
+    3: (-1, 0, False),
+    4: (1, -1, False),
+    5: (1, 0, False),
+}
 """By predicate of signed comparisons: the difference times the first plus the second is 0 where the third is
 set, else not negative; eq, slt, sle, sgt, sge."""
 Node = Access | Loop | Branch

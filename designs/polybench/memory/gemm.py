@@ -1,4 +1,4 @@
-"""gemm: the product begins with the first tiles of A and B; tiles of C are stored while others are finished."""
+"""gemm: the product begins with the first tiles of A and B; tiles of C are stored behind it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SHAPES = {
     "many": Shape(25, 44, (48, 19)),
     "mini": Shape(10, 5, (10, 7)),
 }
-"""For one channel an array, for at most four, and for a small size: rows of a tile, lanes of B and C, of A; rows of a
-tile of B in shells."""
+"""For one channel an array, for at most four, and for a small size: rows of a tile, lanes of B and C, of A;
+rows of a tile of B in shells."""
 
 
 def gemm[P, Q, R, T, U, D, F, LA, L](A: float32[P, Q], B: float32[Q, R], C: float32[P, R]):

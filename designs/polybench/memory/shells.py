@@ -1,9 +1,9 @@
 """A product of matrices that begins with their first tiles, and ends with the store of the last one.
 
-A has tiles of T rows, and B as many tiles of D rows. When tile t of both is there, the products of all tiles of
-A with tile t of B are computed, and those of tile t of A with all tiles of B: in a square of tiles, the next
-shell. Of each tile of B only the first F rows are taken so. The other ones are left for the end, when the rows
-of the result are finished tile by tile, and stored behind.
+A has tiles of T rows, and B as many tiles of D rows. When tile t of both is there, the products of all tiles
+of A with tile t of B are computed, and those of tile t of A with all tiles of B: in a square of tiles, the
+next shell. Of each tile of B only the first F rows are taken so. The other ones are left for the end, when
+the rows of the result are finished tile by tile, and stored behind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TURNS = 5
 def add_shells[P, K, J, T, U, D, F](
     t: index, a: float32[P, K], b: float32[K, J], sums: float32[P, J], done: float32[T, J]
 ):
-    """In the first P / T turns a shell each, in as many behind them a tile of ``done`` each; U rows at once."""
+    """In the first P / T turns one shell, in as many behind them a tile of ``done`` each; U rows together."""
     if t < P // T:
         for r in range(t):
             for k in range(F):
@@ -71,7 +71,7 @@ def schedule_shells(*sizes: int) -> Schedule:
 
 
 def bank_shells(s: Schedule, at_once: int, lanes: int) -> None:
-    """Banks of a, b, sums and done: rows at once, lanes of a as they are fetched, all columns of the others."""
+    """Banks of a, b, sums and done: rows at once, lanes of a as it is fetched, all columns of others."""
     bank(s, at_once, s.a, s.sums, s.done)
     bank(s, lanes, s.a, dim=2)
     for array in (s.b, s.sums, s.done):
