@@ -10,7 +10,7 @@ published designs have (``--budget 1024``), where the DSPs of exponentials and d
 Every design is run in the in-process simulator on random arguments. Its cycles are those simulated, which
 must be those of the report; every element is compared with the CPU build of the same schedule, which must
 have the same bits, and with NumPy. DSPs, lookup tables and the share of a U280 are estimates of the design.
-Seconds are of the whole search on this machine, and of its processor time.
+Seconds are of the whole search, of processor time, as other programs may share the machine, and of the clock.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def search(network: Network, budget: int, seconds: float) -> FoundSchedule:
         subnormals="flush",
         inputs=network.inputs,
         cache=False,
+        timer=time.process_time,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from allo.dialects.diagnostics import AlloError, AutoscheduleError, CapacityWarning, ClockWarning
@@ -16,13 +16,14 @@ from .beyond.tries import try_hoisted
 from .budget import Asked, Built, Progress, check_units, excess, score, too_large, what_limits
 from .check import Checker
 from .deadline import Overdue, deadline
-from .greedy import first_choice, work_bound
+from .greedy import work_bound
 from .model.kernel import Kernel, banks_of
-from .model.rows import Limits, space_of
+from .model.rows import space_of
 from .model.units import Units
 from .narrow import refuse_banks, smaller, without
+from .networks import BALANCED, choice_of_layers, greedy_choice, has_many
 from .regions.fifos import counted, has_streams, sized
-from .solve import Choice, Corrections, Problem, Unsolved, choice_of
+from .solve import Choice, Corrections, Problem, Unsolved
 from .trace import Trace, Tried
 
 NO_TIME, INTERRUPTED = "time is used up", "interrupted"
@@ -66,16 +67,25 @@ class Search:
         Raises:
             AutoscheduleError: no schedule fits the limits.
         """
-        check_units(self.kernel, self._units(), self.asked.limits)
-        self._plain()
+        units = self._units()
+        check_units(self.kernel, units, self.asked.limits)
+        problem = self._problem(units)
+        many = has_many(problem)
+        if not many:
+            self._plain()
+            problem = self._problem(units)
         try:
-            try_hoisted(self)
-            self._refine()
+            if not many:
+                try_hoisted(self)
+            self._refine(problem)
             self.trace.ended = self.trace.ended or NO_TIME
         except KeyboardInterrupt:
             self.trace.ended = INTERRUPTED
             if not self.good:
                 raise
+        if many:
+            self._plain()
+            try_hoisted(self)
         self._size_fifos()
         best = self._verified()
         self._account(best)
@@ -115,7 +125,7 @@ class Search:
             except StepFailed:
                 continue
         for tried in (kept, []):
-            if self.good:
+            if found is not None and not excess(self.asked.limits, found.report):
                 break
             made = self.build(tried, None)
             if made is None:
@@ -125,19 +135,18 @@ class Search:
                 self.trace.plain = made.report.cycles
             if not excess(self.asked.limits, made.report):
                 self.good.append(made)
-        if found is None:
+        if found is None and not self.good:
             raise AutoscheduleError(
                 f"No hardware can be made of {self.kernel.top}: {self.trace.tried[-1].note}.",
                 help="build it with s.build(target='verilog') to see the whole error.",
             )
-        if not self.good:
+        if found is not None and not self.good:
             raise too_large(self.given, excess(self.asked.limits, found.report))
 
     # --- the loop -------------------------------------------------------------------------------
 
-    def _refine(self) -> None:
-        units, stale = self._units(), 0
-        problem = self._problem(units)
+    def _refine(self, problem: Problem) -> None:
+        stale = 0
         if not problem.space.rows:
             self.trace.ended = "nothing is left to choose but pipelines"
             return
@@ -149,7 +158,7 @@ class Search:
                 self.trace.ended = "the solver came to no answer in its time"
                 break
             if choice is None:
-                self.trace.proved = True
+                self.trace.proved, self.trace.ended = not has_many(problem), BALANCED
                 break
             built = self._try(problem, choice)
             if isinstance(built, Problem):
@@ -190,8 +199,13 @@ class Search:
         Raises:
             Unsolved: the solver came to no answer.
         """
+        if has_many(problem):
+            fewest = min((b.choice.cycles for b in self.good if b.choice), default=1 << 60)
+            left = self._left()
+            best, self.trace.bound = choice_of_layers(problem, self.corrections, fewest, left / 4)
+            return best
         if problem.objective == "cycles" and not any(b.choice is not None for b in self.good):
-            first = self._greedy(problem)
+            first = greedy_choice(problem, self.corrections, self._variants())
             if first is not None and first.key not in {c.key for c in self.corrections.done}:
                 return first
         found: list[Choice] = []
@@ -222,34 +236,6 @@ class Search:
             return None
         ratios = [built.cycles / max(1, choice.cycles) for built, choice in chosen]
         return max(1, int(self._best().cycles / min(1.0, max(0.5, min(ratios)))))
-
-    def _greedy(self, problem: Problem) -> Choice | None:
-        """A choice that is found without the solver, within the limits as corrected."""
-        limits = self.asked.limits
-        scaled = replace(
-            limits,
-            lut=None if limits.lut is None else int(limits.lut / max(1.0, self.corrections.lut)),
-            dsp=None if limits.dsp is None else int(limits.dsp / max(1.0, self.corrections.dsp)),
-        )
-        found = []
-        for dataflow in self._variants():
-            share = self._at_once() if dataflow else 1
-            part = Limits(*(m and m // share for m in (scaled.dsp, scaled.lut, scaled.bram)))
-            for inner in (False, True):
-                rows = first_choice(
-                    self.kernel, problem.space, problem.units, part, self.corrections.bram,
-                    inner=inner,
-                )  # fmt: skip
-                if rows is not None:
-                    found.append(
-                        choice_of(self.kernel, problem.units, rows, share if dataflow else 0)
-                    )
-        return min(found, key=lambda choice: choice.cycles, default=None)
-
-    def _at_once(self) -> int:
-        """Tasks of the top function that may run at the same time, by the tasks that wait for no other."""
-        waiting = {after for _, after in self.kernel.waits}
-        return max(1, len(self.kernel.tasks) - len(waiting))
 
     def _try(self, problem: Problem, choice: Choice) -> Built | Problem | None:
         """Build the report of a choice; a smaller problem where a primitive refused something."""
@@ -296,6 +282,8 @@ class Search:
 
     def _bound(self, problem: Problem) -> None:
         """The cycles that no choice is below, by the model."""
+        if not self.good or has_many(problem):
+            return
         best = self._best()
         if self.trace.proved or problem.objective == "area":
             self.trace.bound = best.cycles if self.trace.proved else 0
@@ -354,7 +342,7 @@ class Search:
         self._say("building a report")
         began = self.asked.timer()
         modelled = None if choice is None else choice.cycles
-        if choice is not None:
+        if choice is not None and self.first:
             most = self._most()
         limit = nullcontext() if most is None else deadline(most, self.asked.timer)
         try:

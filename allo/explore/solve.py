@@ -73,6 +73,14 @@ class Corrections:
     bram: float = 2.0
     done: list[Choice] = field(default_factory=list)
 
+    def scaled(self, limits: Limits) -> Limits:
+        """Limits for what the model says, where reports have more."""
+        return replace(
+            limits,
+            lut=None if limits.lut is None else int(limits.lut / max(1.0, self.lut)),
+            dsp=None if limits.dsp is None else int(limits.dsp / max(1.0, self.dsp)),
+        )
+
 
 @dataclass(slots=True)
 class Problem:
@@ -230,9 +238,12 @@ class _Program:
     def _latency(self) -> cp_sat.LinearExprT:
         """The cycles of a run: of all nests one after the other, or of tasks that wait for one another."""
         kernel = self._problem.kernel
-        of_task = [sum((self._of_nest(n) for n in task), 0) for task in kernel.tasks]
         if not self._dataflow:
-            return sum(of_task, 0)
+            return sum((self._of_nest(nest.number, nest.entries) for nest in kernel.nests), 0)
+        of_task = [
+            sum((self._of_nest(n, kernel.entries_of_task(n)) for n in task), 0)
+            for task in kernel.tasks
+        ]
         ends: list[cp_sat.IntVar] = []
         for number, cycles in enumerate(of_task):
             end = self._model.new_int_var(0, 1 << 50, f"end{number}")
@@ -246,8 +257,7 @@ class _Program:
             self._model.add(last >= end)
         return last
 
-    def _of_nest(self, number: int) -> cp_sat.LinearExprT:
-        entries = self._problem.kernel.nests[number].entries
+    def _of_nest(self, number: int, entries: int) -> cp_sat.LinearExprT:
         pairs = zip(
             self._problem.space.rows.get(number, []), self._chosen.get(number, []), strict=True
         )
@@ -342,12 +352,13 @@ def choice_of(kernel: Kernel, units: Units, rows: Mapping[int, Row], share: int)
     costs = [(units.cost(unit), count) for unit, count in most.items()]
     lut = sum(cost.lut * count for cost, count in costs)
     lut += max(row.beside for row in rows.values())
-    taken = {n: row.cycles * nests[n].entries for n, row in rows.items()}
+    taken = {n: row.cycles * kernel.entries_of_task(n) for n, row in rows.items()}
     ends: list[int] = []
     for number, task in enumerate(kernel.tasks):
         before = [ends[a] for a, b in kernel.waits if b == number]
         ends.append(max(before, default=0) + sum(taken.get(n, 0) for n in task))
-    cycles = max(ends, default=0) if share else sum(taken.values())
+    whole = sum(row.cycles * nests[n].entries for n, row in rows.items())
+    cycles = max(ends, default=0) if share else whole
     times = max(1, share)
     dsp = sum(cost.dsp * count for cost, count in costs)
     return Choice(rows, least_banks(rows), bool(share), cycles, 0, lut * times, dsp * times)

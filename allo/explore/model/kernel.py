@@ -154,6 +154,10 @@ class Kernel:
         """The nests that hold no others."""
         return [nest for nest in self.nests if not nest.children]
 
+    def entries_of_task(self, number: int) -> int:
+        """How often a nest runs in each task that has it: calls of one function have the same nests."""
+        return self.nests[number].entries // max(1, sum(number in task for task in self.tasks))
+
     def around(self, nest: Nest) -> Iterator[int]:
         """The nests in whose bodies a nest stands, the innermost first, by their numbers."""
         parent = nest.parent

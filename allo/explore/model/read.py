@@ -24,6 +24,7 @@ from allo.dialects.sums.reductions import update_of
 from allo.schedule import Schedule
 
 from .arrays import Arrays
+from .functions import Expansions
 from .kernel import APPLIED, Access, Kernel, Loop, Nest, Subscript, Sum, Unit
 
 _MARKS = ("pipeline_ii", "unroll", "parallel", "dataflow", "rewind")
@@ -48,6 +49,7 @@ class _Reader:
         self._of_function: dict[str, list[int]] = {}
         self._names: dict[ir.Value, tuple[str, Loop]] = {}
         self._touched: list[list[tuple[str, bool]]] = []
+        self._expansions = Expansions(_unit)
 
     def read(self) -> Kernel:
         """All nests, and which statements of the top function hold them."""
@@ -224,8 +226,10 @@ class _Reader:
         stored: set[str] = set()
         loaded: list[tuple[str, tuple[Subscript | None, ...]]] = []
         for op, copies in _copied(chain[-1], 1, extents):
-            unit = _unit(op)
-            if unit is not None:
+            function, unit = self._expansions.of(op), _unit(op)
+            if function is not None:
+                work.update({each: count * copies for each, count in function.work.items()})
+            elif unit is not None:
                 work[unit] += copies
             if op.name in ("affine.load", "affine.store", "memref.load", "memref.store"):
                 access = self._access(op)
@@ -240,7 +244,7 @@ class _Reader:
                 if found is not None:
                     self._sum(op, found[1], chain, nest)
         nest.work = dict(work)
-        nest.levels = _longest(chain[-1])
+        nest.levels = _longest(chain[-1], self._expansions)
         written = {(a.array, a.subscripts) for a in nest.accesses if a.writes}
         nest.serial = any(
             array in stored and (array, subscripts) not in written for array, subscripts in loaded
@@ -376,7 +380,7 @@ def _width(value: ir.Value) -> int:
     return int(ir.IntegerType(value.type).width)
 
 
-def _longest(loop: ir.Operation) -> list[Unit]:
+def _longest(loop: ir.Operation, expansions: Expansions) -> list[Unit]:
     """The units of the longest chain of operations of a body, scalars followed through memory."""
     behind: dict[ir.Value, list[Unit]] = {}
     scalars: dict[ir.Value, list[Unit]] = {}
@@ -388,8 +392,9 @@ def _longest(loop: ir.Operation) -> list[Unit]:
             before = chain if len(chain) > len(before) else before
         if op.name == "affine.load" and op.operands[0] in scalars:
             before = scalars[op.operands[0]]
-        unit = _unit(op)
-        here = [*before, unit] if unit is not None else before
+        function, unit = expansions.of(op), _unit(op)
+        own = function.levels if function is not None else [] if unit is None else [unit]
+        here = [*before, *own]
         if op.name == "affine.store" and ir.MemRefType(op.operands[1].type).rank == 0:
             scalars[op.operands[1]] = behind.get(op.operands[0], [])
         for result in op.results:

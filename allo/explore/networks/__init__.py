@@ -1,5 +1,6 @@
-"""Networks, kernels of one function a layer: which calls share a function, and which have their own."""
+"""Networks, kernels of one function a layer: functions for calls, and cycles balanced between layers."""
 
+from .choose import BALANCED, choice_of_layers, greedy_choice, has_many
 from .instances import Layers, arranged
 
-__all__ = ["Layers", "arranged"]
+__all__ = ["BALANCED", "Layers", "arranged", "choice_of_layers", "greedy_choice", "has_many"]

@@ -1,0 +1,83 @@
+"""A choice for a network: the limits divided between operations, then cycles balanced between layers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from ..greedy import choosing, first_choice
+from ..model.kernel import Kernel
+from ..model.rows import Limits
+from ..solve import Choice, Corrections, Problem, choice_of
+from .balance import balanced
+from .tables import divided
+
+BALANCED = "no other balance of its layers takes fewer cycles by the model"
+"""How the search of a kernel of many nests ends."""
+FEW = 4
+"""Nests for which CP-SAT chooses rows and banks together."""
+SECONDS = 10.0
+"""Of the solver, for the tables of all layers, at most."""
+LEAST = 5.0
+"""Seconds of processor time for a balance of layers, however little time is left."""
+
+
+def has_many(problem: Problem) -> bool:
+    """Whether a problem has too many nests for one solution of rows and banks together."""
+    if problem.objective == "area" or problem.kernel.together:
+        return False
+    return len(choosing(problem.kernel, problem.space)) > FEW
+
+
+def choice_of_layers(
+    problem: Problem, corrections: Corrections, below: int, seconds: float
+) -> tuple[Choice | None, int]:
+    """A new choice for a network that takes fewer cycles than ``below`` by the model; and the bound.
+
+    Args:
+        seconds: of processor time that the balance may take, and ``LEAST`` however few they are.
+    """
+    division = divided(problem, corrections, SECONDS)
+    rows = balanced(
+        problem.kernel,
+        problem.space,
+        problem.units,
+        corrections.scaled(problem.limits),
+        of_bank=corrections.bram,
+        pool=None if division is None else division.pool,
+        until=time.process_time() + max(LEAST, seconds),
+    )
+    bound = 0 if division is None else division.bound
+    if rows is None:
+        return None, bound
+    choice = choice_of(problem.kernel, problem.units, rows, 0)
+    made = {known.key for known in corrections.done}
+    return (choice if choice.key not in made and choice.cycles < below else None), bound
+
+
+def greedy_choice(
+    problem: Problem, corrections: Corrections, variants: Iterable[bool]
+) -> Choice | None:
+    """A choice for a few nests that is found without the solver, within the limits as corrected.
+
+    Args:
+        variants: whether the tasks of the top function run at the same time, for each try.
+    """
+    kernel, scaled = problem.kernel, corrections.scaled(problem.limits)
+    found = []
+    for dataflow in variants:
+        share = _at_once(kernel) if dataflow else 1
+        part = Limits(*(m and m // share for m in (scaled.dsp, scaled.lut, scaled.bram)))
+        for inner in (False, True):
+            rows = first_choice(
+                kernel, problem.space, problem.units, part, corrections.bram, inner=inner
+            )
+            if rows is not None:
+                found.append(choice_of(kernel, problem.units, rows, share if dataflow else 0))
+    return min(found, key=lambda choice: choice.cycles, default=None)
+
+
+def _at_once(kernel: Kernel) -> int:
+    """Tasks of the top function that may run at the same time, by the tasks that wait for no other."""
+    waiting = {after for _, after in kernel.waits}
+    return max(1, len(kernel.tasks) - len(waiting))

@@ -1,0 +1,129 @@
+"""The balance of layers: it fits the limits and the banks, comes near the bound, and counts calls once."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import lcm
+
+import pytest
+
+import allo
+from allo.backend.devices import DEFAULT_DEVICE
+from allo.explore.model.kernel import banks_of
+from allo.explore.model.rows import Limits, space_of
+from allo.explore.model.units import Units
+from allo.explore.networks import arranged, choice_of_layers, has_many
+from allo.explore.networks.balance import balanced
+from allo.explore.networks.tables import divided
+from allo.explore.solve import Corrections, Problem, least_banks
+from allo.ir.types import float32
+
+
+def scores(A: float32[16, 16], B: float32[16, 16], C: float32[16, 16]) -> float32[16, 16]:
+    S: float32[16, 16] = 0.0
+    E: float32[16, 16]
+    T: float32[16] = 0.0
+    P: float32[16, 16]
+    Y: float32[16, 16] = 0.0
+    for i, j in allo.grid(16, 16, name="product"):
+        for k in allo.reduction(16):
+            S[i, j] += A[i, k] * B[k, j]
+    for i1, j1 in allo.grid(16, 16, name="exponentials"):
+        E[i1, j1] = allo.exp(S[i1, j1])
+    for i2, j2 in allo.grid(16, 16, name="total"):
+        T[i2] += E[i2, j2]
+    for i3, j3 in allo.grid(16, 16, name="quotients"):
+        P[i3, j3] = E[i3, j3] / T[i3]
+    for i4, j4 in allo.grid(16, 16, name="mixed"):
+        for k4 in allo.reduction(16):
+            Y[i4, j4] += P[i4, k4] * C[k4, j4]
+    return Y
+
+
+def scaled(X: float32[16, 16], by: float32) -> float32[16, 16]:
+    Y: float32[16, 16]
+    for i, j in allo.grid(16, 16):
+        Y[i, j] = X[i, j] * by
+    return Y
+
+
+def twice(A: float32[16, 16], B: float32[16, 16]) -> float32[16, 16]:
+    C = scaled(A, 2.0)
+    D = scaled(B, 3.0)
+    Y: float32[16, 16]
+    for i, j in allo.grid(16, 16):
+        Y[i, j] = C[i, j] + D[i, j]
+    return Y
+
+
+@cache
+def problem(kernel: object, dsp: int, bram: int | None = None) -> Problem:
+    found = arranged(allo.customize(kernel))  # type: ignore[arg-type]
+    units = Units(DEFAULT_DEVICE, 300.0, "flush")
+    limits = Limits(dsp, 1_000_000, bram)
+    space = space_of(found.kernel, units, limits, reassociate=True)
+    return Problem(found.kernel, space, units, limits)
+
+
+def test_functions_take_the_units_of_their_arithmetic() -> None:
+    nest = problem(scores, 64).kernel.nests[1]
+    names = {name for name, _, _ in nest.work}
+    assert names == {"arith.muli"}
+    assert 1 < len(nest.levels) <= sum(nest.work.values())
+
+
+def test_a_balance_fits_the_limits_and_all_banks_and_is_near_the_bound() -> None:
+    given = problem(scores, 64)
+    assert has_many(given)
+    choice, bound = choice_of_layers(given, Corrections(), 1 << 60, 5.0)
+    assert choice is not None
+    assert bound <= choice.cycles <= 1.4 * bound
+    assert choice.dsp <= 64
+    for row in choice.rows.values():
+        for dimension, need in row.needs.items():
+            assert choice.banks[dimension] == lcm(choice.banks[dimension], need)
+    assert len(choice.rows) == 5
+
+
+def test_the_limits_are_divided_between_operations() -> None:
+    given = problem(scores, 64)
+    division = divided(given, Corrections(), 10.0)
+    assert division is not None
+    taken = sum(given.units.cost(unit).dsp * count for unit, count in division.pool.items())
+    assert 0.75 * 64 <= taken <= 64
+    assert all(count for unit, count in division.pool.items() if unit[0] == "arith.muli")
+
+
+def test_the_same_choice_is_not_made_again() -> None:
+    given = problem(scores, 64)
+    choice, _ = choice_of_layers(given, Corrections(), 1 << 60, 5.0)
+    assert choice is not None
+    assert choice_of_layers(given, Corrections(done=[choice]), 1 << 60, 5.0)[0] is None
+    assert choice_of_layers(given, Corrections(), choice.cycles, 5.0)[0] is None
+
+
+def test_memory_of_the_device_limits_the_banks() -> None:
+    wide = balanced_cycles(problem(scores, 64), None)
+    narrow = balanced_cycles(problem(scores, 64, 16), 16)
+    assert wide < narrow
+
+
+def balanced_cycles(given: Problem, bram: int | None) -> int:
+    rows = balanced(
+        given.kernel, given.space, given.units, given.limits, of_bank=2.0, pool=None, until=1e9
+    )
+    assert rows is not None
+    local = [name for name, array in given.kernel.arrays.items() if array.local]
+    if bram is not None:
+        assert banks_of(least_banks(rows), local) <= bram / 2 + len(local)
+    return sum(row.cycles for row in rows.values())
+
+
+@pytest.mark.parametrize("dataflow", [False, True])
+def test_calls_that_share_a_function_are_counted_once_each(dataflow: bool) -> None:
+    given = problem(twice, 64)
+    choice = given.solve(Corrections(), dataflow=dataflow, seconds=10.0)
+    assert choice is not None
+    each = {n: row.cycles for n, row in choice.rows.items()}
+    first, last = sorted(each)
+    assert choice.cycles == 2 * each[first] + each[last]  # one function: its result is one array
