@@ -1,7 +1,8 @@
-"""The tables of the estimates: 40 designs in two halves."""
+"""The tables of the estimates: 40 designs in two halves, and the clocks that were asked for."""
 
 from __future__ import annotations
 
+from benchmarks import asked_clocks
 from benchmarks.estimate_halves import FAMILIES, Row, halves, recorded, summary
 
 from .store import Figures
@@ -40,6 +41,19 @@ def estimated_designs(figures: Figures) -> str:
         for name in makers:
             cells = [_cell(rows.get((name, *of))) for of in wanted]
             lines.append(f"| `{name}` | {half} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def asked_suites(figures: Figures) -> str:
+    """Of each suite and family: in how many designs the estimated clock agrees with the asked one."""
+    head = "| suite | device | MHz asked | designs | agree | found over asked: median | least |"
+    lines = [head, "|---|---|---:|---:|---:|---:|---|"]
+    for group in asked_clocks.groups(figures.find, lambda key: key in figures.numbers):
+        clock = asked_clocks.asked(group.suite, group.device)
+        lines.append(
+            f"| {group.suite} | `{group.device}` | {clock:.0f} | {group.designs} | {group.near} | "
+            f"{group.median:.2f} | {group.least:.2f}, `{group.of}` |"
+        )
     return "\n".join(lines)
 
 

@@ -34,6 +34,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark(("boards",), "board_models", slow=True),
+    Benchmark(("asked",), "asked_clocks"),
     Benchmark(("estimates",), "estimate_halves"),
     Benchmark(("external",), "rtl_gather"),
     Benchmark(("external",), "rtl_scatter"),

@@ -17,7 +17,7 @@ from benchmarks.recurrent_kernels import RECURRENCES
 from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
 
 from .cores import float_units
-from .halves import estimated_designs, estimated_halves
+from .halves import asked_suites, estimated_designs, estimated_halves
 from .store import Figures
 
 _LETTER = {"Stream-HLS": "S", "HeteroCL": "H", "Allo": "A", "Allo, csynth": "c"}
@@ -274,6 +274,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "exact": exact,
     "estimated halves": estimated_halves,
     "estimated designs": estimated_designs,
+    "asked suites": asked_suites,
     "float units": float_units,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
     **{
