@@ -47,3 +47,19 @@ def test_a_gate_that_is_read_from_outside_too_has_one(device: str) -> None:
 
 def test_tables_of_four_inputs_cannot_take_them_in() -> None:
     assert tables(sums(), "ecp5") == 16 + 16 + 15 + 15 + 16
+
+
+def chain(length: int) -> str:
+    """Gates one behind the other, each with a bit of its own and all that its operand reads."""
+    lines = [f"hw.module @m(in %a : i{length}, in %x0 : i1, out y : i1) {{"]
+    for n in range(length):
+        kind = ("and", "xor", "or")[n % 3]
+        lines.append(f"  %a{n} = comb.extract %a from {n} : (i{length}) -> i1")
+        lines.append(f"  %x{n + 1} = comb.{kind} %x{n}, %a{n} : i1")
+    return "\n".join([*lines, f"  hw.output %x{length} : i1", "}", ""])
+
+
+@pytest.mark.parametrize("tables_in_a_row", [3, 600])
+def test_a_chain_of_any_length_is_cut(tables_in_a_row: int) -> None:
+    """Each table of six inputs takes in five gates, however many there are."""
+    assert tables(chain(5 * tables_in_a_row), "xcup") == tables_in_a_row

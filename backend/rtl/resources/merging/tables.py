@@ -25,7 +25,13 @@ ROUNDS = 3
 """How often the cuts are chosen."""
 SETTLED = 2
 """How often they are chosen by the tables that there are."""
+FOLLOWED = 64
+"""Changes that are followed to tell what a choice adds."""
 Leaves = dict[Leaf, None]
+Demand = tuple[int, Leaf, int]
+"""The reader, -1 for the outside, what it reads, and the bits of the leaf's node."""
+Change = tuple[tuple[int, int, int], int, int]
+"""The node, its reader and where that reads it; the bits that it read; those that were made."""
 
 
 class Tables:
@@ -64,7 +70,7 @@ class Tables:
         self._made: dict[int, int] = {}
         self._demands: dict[int, dict[Leaf, int]] = {}
         self._trees: dict[int, tuple[Leaves, int]] = {}
-        self._flow: dict[int, float] = {}
+        self._shares: dict[int, float] = {}
 
     def _read_outside(self, runs: Iterable[Run]) -> None:
         for run in runs:
@@ -76,7 +82,7 @@ class Tables:
         for _ in range(ROUNDS):
             self._cuts.clear()
             self._trees.clear()
-            self._flow.clear()
+            self._shares.clear()
             for number in self._logic:
                 self._choose(number)
             self._count_readers()
@@ -84,17 +90,18 @@ class Tables:
 
     # --- flow -----------------------------------------------------------------------------
 
-    def _shared(self, leaf: Leaf) -> float:
-        """The part of a leaf's tables that one of its readers bears."""
-        number = leaf[0]
-        flow = self._flow.get(number, 0.0)
-        if not flow:
-            return 0.0
+    def _share(self, number: int, flow: float) -> None:
+        """Note the part of a node's tables that one of its readers bears."""
         made = self._nodes[number].wanted.bit_count()
-        return flow / max(1.0, self._readers.get(number, 1.0) / max(1, made))
+        self._shares[number] = flow / max(1.0, self._readers.get(number, 1.0) / max(1, made))
+
+    def _shared(self, leaves: Iterable[Leaf]) -> float:
+        """The part of the leaves' tables that a table which reads them bears."""
+        shares = self._shares
+        return sum([shares.get(number, 0.0) for number, _ in leaves])
 
     def _cost(self, cut: Cut) -> float:
-        return 1 + sum(self._shared(leaf) for leaf in cut)
+        return 1 + self._shared(cut)
 
     def _best(self, cuts: Iterable[Cut], most: int = KEPT) -> list[Cut]:
         """The cheapest that fit in a table, and of equal ones those that read what is further in front."""
@@ -131,13 +138,12 @@ class Tables:
         if node.associative or not cuts:
             tree = self._tree(runs)
             extra = ceil(max(0, len(tree) - self._most) / (self._most - 1))
-            whole = 1 + extra + sum(self._shared(leaf) for leaf in tree)
+            whole = 1 + extra + self._shared(tree)
             self._trees[number] = tree, extra
             if not cuts or extra and whole < cost:
                 node.extra, node.leaves, cost, cuts = extra, tree, whole, []
-        self._cuts[number], self._flow[number] = cuts, cost
-        if len(runs) == 1 and cuts:
-            self._flow[number] = self._shared((runs[0][0], runs[0][1]))
+        self._cuts[number] = cuts
+        self._share(number, self._shared(own) if len(runs) == 1 and cuts else cost)
 
     def _tree(self, runs: list[Run]) -> Leaves:
         """What a tree of tables reads: gates that nothing else reads are in it."""
@@ -157,7 +163,7 @@ class Tables:
         """Choose again, of one node after another, by what tables there are then."""
         for number, bits in self._outside.items():
             if self._nodes[number].wanted:
-                self._demand(-1, (number, 0), bits)
+                self._demand([(-1, (number, 0), bits)])
         for _ in range(SETTLED):
             for number in self._logic:
                 if self._made.get(number):
@@ -165,51 +171,71 @@ class Tables:
 
     def _choose_exactly(self, number: int) -> None:
         node = self._nodes[number]
-        now = node.leaves, node.extra
         ways = [(dict.fromkeys(sorted(cut)), 0) for cut in self._cuts[number]]
         if number in self._trees:
             ways.append(self._trees[number])
-        bits, best, least = self._made[number], now, 0
-        self._read_leaves(number, 0)
-        for way in (now, *ways):
-            node.leaves, node.extra = way
-            gained = self._read_leaves(number, bits)
-            self._read_leaves(number, 0)
-            if way is now or gained < least:
-                best, least = way, gained
+        best, least = None, 0
+        for leaves, extra in ways:
+            gained = self._made[number].bit_count() * (extra - node.extra)
+            gained += self._tried(self._instead(number, leaves))
+            if gained < least:
+                best, least = (leaves, extra), gained
+        if best is None:
+            return
+        others = self._instead(number, best[0])
         node.leaves, node.extra = best
-        self._read_leaves(number, bits)
+        self._demand(others)
 
-    def _demand(self, reader: int, leaf: Leaf, bits: int) -> int:
-        """Have a reader read other bits of a leaf than before; the tables that are made for it."""
-        number, low = leaf
-        if self._nodes[number].kind != "logic":
-            return 0
-        demands = self._demands.setdefault(number, {})
-        before, made = demands.pop((reader, low), 0), self._made.get(number, 0)
-        if bits:
-            demands[reader, low] = bits
-        after = made | bits
-        if before & ~bits:
-            after = 0
-            for other in demands.values():
-                after |= other
-        if after == made:
-            return 0
-        self._made[number] = after
-        node = self._nodes[number]
-        more = after.bit_count() - made.bit_count()
-        return more * (1 + node.extra) + self._read_leaves(number, after, weigh=False)
+    def _instead(self, number: int, leaves: Leaves) -> list[Demand]:
+        """What a node reads, and no longer reads, with other leaves; what is read comes last."""
+        made, now = self._made[number], self._nodes[number].leaves
+        return [
+            *((number, leaf, 0) for leaf in now if leaf not in leaves),
+            *((number, leaf, _read_of(leaf, made)) for leaf in leaves if leaf not in now),
+        ]
 
-    def _read_leaves(self, number: int, made: int, *, weigh: bool = True) -> int:
-        """Read the leaves of a node for so many bits."""
-        node = self._nodes[number]
-        found = made.bit_count() * (1 + node.extra) if weigh else 0
-        for leaf in node.leaves:
-            low = leaf[1]
-            bits = made << low if low >= 0 else int(made > 0) << ~low
-            found += self._demand(number, leaf, bits)
-        return found
+    def _tried(self, others: list[Demand]) -> int:
+        """The tables that would be made for these demands, as far as a change is followed."""
+        changes: list[Change] = []
+        gained = self._demand(others, changes)
+        for (number, reader, low), bits, made in reversed(changes):
+            self._made[number] = made
+            if bits:
+                self._demands[number][reader, low] = bits
+            else:
+                self._demands[number].pop((reader, low), None)
+        return gained
+
+    def _demand(self, work: list[Demand], changes: list[Change] | None = None) -> int:
+        """Have readers read other bits of leaves than before; the tables that are made for it.
+
+        The last demand is met first, and what it asks for before the others. With a list for what is
+        changed, no more than ``FOLLOWED`` changes are followed.
+        """
+        gained = 0
+        while work:
+            reader, (number, low), bits = work.pop()
+            node = self._nodes[number]
+            if node.kind != "logic":
+                continue
+            demands = self._demands.setdefault(number, {})
+            before, made = demands.pop((reader, low), 0), self._made.get(number, 0)
+            if changes is not None:
+                changes.append(((number, reader, low), before, made))
+            if bits:
+                demands[reader, low] = bits
+            after = made | bits
+            if before & ~bits:
+                after = 0
+                for other in demands.values():
+                    after |= other
+            if after == made:
+                continue
+            self._made[number] = after
+            gained += (after.bit_count() - made.bit_count()) * (1 + node.extra)
+            if changes is None or len(changes) < FOLLOWED:
+                work += [(number, leaf, _read_of(leaf, after)) for leaf in node.leaves]
+        return gained
 
     # --- covers ---------------------------------------------------------------------------
 
@@ -230,6 +256,12 @@ class Tables:
         for number in self._logic:
             before = self._readers.get(number, 1.0)
             self._readers[number] = (before + 2 * readers.get(number, 0.0)) / 3
+
+
+def _read_of(leaf: Leaf, made: int) -> int:
+    """The bits of a leaf's node that so many made bits of its reader read."""
+    low = leaf[1]
+    return made << low if low >= 0 else int(made > 0) << ~low
 
 
 def moved(leaf: Leaf, low: int) -> Leaf:
