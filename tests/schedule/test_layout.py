@@ -97,6 +97,38 @@ def test_compose_replays_it_on_the_array_of_the_call():
     np.testing.assert_array_equal(x, A.sum(1))
 
 
+def scaled(X: int32[8, 8], k: int32):
+    for i in range(8):
+        for j in range(8):
+            X[i, j] = X[i, j] * k
+
+
+def in_turn(A: int32[8, 8], B: int32[8, 8]):
+    scaled(A, 3)
+    scaled(B, 2)
+
+
+def each(A: int32[8, 8], B: int32[8, 8]):
+    scaled(A, 3)
+    scaled["B"](B, 2)
+
+
+def test_arrays_that_a_function_takes_in_turn_have_one_order():
+    s = allo.customize(in_turn)
+    with pytest.raises(LayoutError) as caught:
+        s.layout(s.B, "tiled(4, 4)")
+    assert "B of in_turn cannot have an order of its own: scaled takes A and B in turn" in str(
+        caught.value
+    )
+    assert 'call an instance for each array, such as scaled["B"](…).' in str(caught.value)
+    s = allo.customize(each)
+    s.layout(s.B, "tiled(4, 4)")
+    A, B = np.arange(128, dtype=np.int32).reshape(2, 8, 8)
+    s.build()(A, B)
+    np.testing.assert_array_equal(A, 3 * np.arange(64).reshape(8, 8))
+    np.testing.assert_array_equal(B, 2 * np.arange(64, 128).reshape(8, 8))
+
+
 def local(A: int32[8, 8], B: int32[8, 8]):
     c: int32[8, 8]
     for i in range(8):

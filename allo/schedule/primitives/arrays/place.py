@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from allo.dialects._mlir import ir
 from allo.dialects.core.alias import AliasClasses
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import entry_of, signature_of
+from allo.dialects.core.signature import entry_of, functions_of, has_body, signature_of
 from allo.dialects.diagnostics import AlloError, PlacementError
 from allo.dialects.interfaces.placements import note_placements, placements_of, read_placement
 from allo.schedule.handles import Buffer, Setting
@@ -78,6 +80,14 @@ def argument_of(
         )
     if len(found) > 1:
         both = " and ".join(names.name(n) for n in found)
+        if buffer.value in list(entry_of(top).arguments):
+            shared = _takers(s, top, same)
+            raise error(
+                f"{verb}: {buffer.name} of {s.top_func_name} cannot have an order of its own: "
+                f"{' and '.join(shared)} takes {both} in turn, by one parameter.",
+                site,
+                help=f'call an instance for each array, such as {shared[0]}["{buffer.name}"](…).',
+            )
         raise error(
             f"{verb}: {buffer.name} of {buffer.func} is {both} of {s.top_func_name}, which may lie in two "
             "places.",
@@ -85,6 +95,17 @@ def argument_of(
             help=f"name the arguments of {s.top_func_name}.",
         )
     return names.name(found[0])
+
+
+def _takers(s: ScheduleState, top: ir.Operation, same: Collection[ir.Value]) -> list[str]:
+    """The functions below the top of which a parameter is one of these arrays."""
+    return [
+        name
+        for name, function in functions_of(s.module).items()
+        if function != top
+        and has_body(function)
+        and any(value in same for value in entry_of(function).arguments)
+    ]
 
 
 def _called(buffer: FoundBuffer, name: str, top: str) -> str:
