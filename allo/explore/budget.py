@@ -56,7 +56,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Built:
-    """A schedule with its report; ``counted`` are cycles of a run of which data decide the number."""
+    """A schedule with its report; ``counted`` are cycles that data or memory decide, and no report knows."""
 
     schedule: Schedule
     report: DesignReport
@@ -67,7 +67,7 @@ class Built:
     @property
     def cycles(self) -> int:
         """Of one run; a large number where data decide."""
-        return self.report.cycles or self.counted or self.report.about or 1 << 60
+        return self.counted or self.report.cycles or self.report.about or 1 << 60
 
 
 def check_units(kernel: Kernel, units: Units, limits: Limits) -> None:

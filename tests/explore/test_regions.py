@@ -10,6 +10,7 @@ import pytest
 
 import allo
 from allo.explore import FoundSchedule
+from allo.ir.types import int32
 from tests.explore import regions
 
 
@@ -51,3 +52,18 @@ def test_cycles_that_data_decide_are_those_of_the_first_arguments() -> None:
     assert any(
         "depths of FIFOs" in words and "values of A" in words for words in best.trace.unexplored
     )
+
+
+def scaled(A: int32[24, 32], B: int32[24, 32]):
+    for i, j in allo.grid(24, 32):
+        B[i, j] = A[i, j] * 5 + 1
+
+
+def test_arrays_in_memory_count_by_what_is_foretold() -> None:
+    asked = {"interface": "m_axi", "clock_mhz": 200.0}
+    best = allo.autoschedule(
+        scaled, max_dsp=40, seconds=10.0, cache=False, timer=time.process_time, **asked
+    )
+    foretold = best.build(target="verilog", **asked).foretold
+    assert best.trace.cycles == foretold.cycles < best.trace.plain / 4
+    assert {passing.loop != "" for passing in foretold.passing} == {True}

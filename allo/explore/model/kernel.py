@@ -150,6 +150,15 @@ class Kernel:
     rounded: bool = False
     together: bool = False
 
+    @property
+    def variants(self) -> list[bool]:
+        """Whether tasks may run at the same time: where not every two wait for one another."""
+        if self.together:
+            return [True]
+        tasks = len(self.tasks)
+        pairs = tasks * (tasks - 1) // 2
+        return [False, True] if tasks > 1 and len(self.waits) < pairs else [False]
+
     def leaves(self) -> list[Nest]:
         """The nests that hold no others."""
         return [nest for nest in self.nests if not nest.children]

@@ -55,10 +55,10 @@ def choice_of_layers(
     return (choice if choice.key not in made and choice.cycles < below else None), bound
 
 
-def greedy_choice(
+def greedy_choices(
     problem: Problem, corrections: Corrections, variants: Iterable[bool]
-) -> Choice | None:
-    """A choice for a few nests that is found without the solver, within the limits as corrected.
+) -> list[Choice]:
+    """Choices for a few nests that are found without the solver, within the limits as corrected.
 
     Args:
         variants: whether the tasks of the top function run at the same time, for each try.
@@ -74,7 +74,7 @@ def greedy_choice(
             )
             if rows is not None:
                 found.append(choice_of(kernel, problem.units, rows, share if dataflow else 0))
-    return min(found, key=lambda choice: choice.cycles, default=None)
+    return sorted(found, key=lambda choice: choice.cycles)
 
 
 def _at_once(kernel: Kernel) -> int:

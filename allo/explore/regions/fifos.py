@@ -1,34 +1,15 @@
-"""Cycles of designs with streams where data decide them, and the smallest depths of FIFOs at the end."""
+"""The smallest depths of FIFOs at the end of a search."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from allo.dialects.diagnostics import AlloError
 from allo.schedule import Schedule
 
 from ..apply import Step
-
-
-def has_streams(schedule: Schedule) -> bool:
-    """Whether processes of the program put words into FIFOs."""
-    return "allo.stream" in str(schedule.module)
-
-
-def counted(schedule: Schedule, inputs: Sequence[Any], options: Mapping[str, Any]) -> int | None:
-    """The cycles of a call, by the model of regions; None where it cannot tell.
-
-    Args:
-        inputs: the arguments of the call, which decide what passes.
-        options: of the target ``verilog``.
-    """
-    try:
-        module = schedule.build(target="verilog", warnings=False, **options)
-        return int(module.predict(*copy.deepcopy(list(inputs))).cycles)
-    except AlloError:
-        return None
 
 
 def sized(schedule: Schedule, options: Mapping[str, Any]) -> tuple[Schedule, list[Step], str]:
