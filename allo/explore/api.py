@@ -18,6 +18,7 @@ from allo.schedule import Schedule
 from . import kept
 from .budget import Asked, Built, Progress
 from .check import Checker
+from .model.kernel import OUTSIDE
 from .model.rows import Limits
 from .networks import arranged
 from .script import script_of
@@ -55,6 +56,7 @@ class FoundSchedule(Schedule):
 
 def autoschedule(
     kernel: Callable[..., Any] | Schedule,
+    part: str | None = None,
     *,
     device: str = "u280",
     max_dsp: int | None = None,
@@ -81,6 +83,8 @@ def autoschedule(
 
     Args:
         kernel: a kernel, or a schedule; primitives applied already stay as they are.
+        part: a function, or the path of a module of a model, where ``*`` stands for any characters: all other
+            functions stay as they are. By default everything is scheduled.
         device: a card (``"u280"``) or a device family of ``allo.backend.devices.families()``.
         max_dsp, max_lut, max_bram: limits; by default what the device has. BRAM are blocks of 18 kbit.
         clock_mhz: the clock that operators are pipelined for.
@@ -118,10 +122,10 @@ def autoschedule(
             for what, asked in (("dsp", max_dsp), ("lut", max_lut), ("bram", max_bram))
         )
     )
-    found = arranged(given)
-    if not found.kernel.nests:
+    found = arranged(given, part)
+    if all(nest.obstacle == OUTSIDE for nest in found.kernel.nests):
         raise AutoscheduleError(
-            f"There is nothing to schedule in {given.top_func_name}: it has no loops.",
+            f"There is nothing to schedule in {part or given.top_func_name}: it has no loops.",
             help="build it as it is: s.build(target='verilog').",
         )
     asked = Asked(
@@ -141,7 +145,7 @@ def autoschedule(
     known = {w: m for w in ("dsp", "lut", "bram") if (m := getattr(limits, w)) is not None}
     trace = Trace(given.top_func_name, device, clock_mhz, objective, known, layers=found.notes)
     search = Search(found.schedule, found.kernel, asked, Checker(given, inputs, options), trace)
-    key = kept.key_of(found.schedule, asked)
+    key = kept.key_of(found.schedule, asked, part)
     known_before = kept.read(key) if cache else None
     best = None if known_before is None else search.again(*known_before)
     if best is None:

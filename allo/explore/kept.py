@@ -21,7 +21,7 @@ from .trace import Trace, Tried
 FOLDER = "autoschedule"
 
 
-def key_of(schedule: Schedule, asked: Asked) -> str:
+def key_of(schedule: Schedule, asked: Asked, part: str | None = None) -> str:
     """The name of a search: the module, what is asked for, and the code that searches."""
     own = Path(__file__).parent
     ours = content_key(*sorted(own.rglob("*.py")))
@@ -33,7 +33,9 @@ def key_of(schedule: Schedule, asked: Asked) -> str:
         sorted((asked.dsp_factors or {}).items()),
     )  # fmt: skip
     applied = [name for name, _, _ in schedule.primitive_sequences]
-    return content_key(text, repr(what), repr(applied), ours, metadata.version("ortools"))
+    return content_key(
+        text, repr(what), repr(applied), repr(part), ours, metadata.version("ortools")
+    )
 
 
 def read(key: str) -> tuple[list[Step], Trace] | None:

@@ -19,13 +19,17 @@ type Call = tuple[str, list[Any], dict[str, Any]]
 def script_of(schedule: Schedule, comment: str) -> str:
     """A module with a function ``schedule()`` that makes the schedule again.
 
+    Of a model, or a kernel without a module, it is ``schedule(s)``, and applies the primitives to what it is
+    given.
+
     Args:
         comment: the first line of its text.
     """
     writer = _Writer(schedule)
     body = list(writer.body())
     lines = [f'"""{comment}"""', "", "import allo", *writer.imports(), "", ""]
-    lines += ["def schedule():", *(f"    {line}" if line else "" for line in body)]
+    given = "" if writer.importable else "s"
+    lines += [f"def schedule({given}):", *(f"    {line}" if line else "" for line in body)]
     return "\n".join(lines) + "\n"
 
 
@@ -48,8 +52,14 @@ class _Writer:
             yield f"from allo.ir.types import {', '.join(sorted(self._types))}"
         source = getattr(self._schedule.kernel, "source", None)
         module = getattr(source, "__module__", None)
-        if module and module != "__main__":
+        if self.importable and module and module != "__main__":
             yield f"from {module} import {self._kernel}"
+
+    @property
+    def importable(self) -> bool:
+        """Whether the kernel has a name in some module, as a model that was lowered has not."""
+        module = getattr(getattr(self._schedule.kernel, "source", None), "__module__", None)
+        return module is None or all(part.isidentifier() for part in str(module).split("."))
 
     @property
     def _kernel(self) -> str:
@@ -59,9 +69,10 @@ class _Writer:
 
     def body(self) -> Iterator[str]:
         """The statements of the function."""
-        given = [self._value(value) for value in self._schedule.inst_list]
-        instantiate = f", instantiate=[{', '.join(given)}]" if given else ""
-        yield f"s = allo.customize({self._kernel}{instantiate})"
+        if self.importable:
+            given = [self._value(value) for value in self._schedule.inst_list]
+            instantiate = f", instantiate=[{', '.join(given)}]" if given else ""
+            yield f"s = allo.customize({self._kernel}{instantiate})"
         if self._ambiguous:
             yield "def loop(nest, name):" if self._own else "def loop(func, nest, name):"
             yield f"    return s.get_loops({'' if self._own else 'func'})[nest][name]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn, Self, SupportsIndex
@@ -349,6 +350,25 @@ class Schedule(ScheduleState):
             ScheduleError: the loss is no number of at least 0.
         """
         return sized_fifos(self, loss, inputs, options)
+
+    def autoschedule(self, part: str | None = None, **options: Any) -> Any:
+        """A schedule that is found for this one, or for a part of it; see :func:`allo.autoschedule`.
+
+        ::
+
+            s = s.autoschedule("blocks.*", device="u280", max_dsp=512)
+
+        Args:
+            part: a function, or the path of a module of a model, where ``*`` stands for any characters.
+            options: those of :func:`allo.autoschedule`.
+
+        Returns:
+            An ordinary schedule with ``script()`` and ``trace``; this one stays as it is.
+
+        Raises:
+            AutoscheduleError: there is no such part, nothing to schedule in it, or the limits are too small.
+        """
+        return importlib.import_module("allo.explore").autoschedule(self, part, **options)
 
     def estimate(self, **options: Any) -> DesignReport:
         """The report of the hardware for a device, in milliseconds: nothing is emitted or synthesised.

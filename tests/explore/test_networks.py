@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,12 @@ from allo.designs.networks.convolutions import SEPARABLE_BLOCK
 from allo.designs.networks.network import Network
 from allo.designs.networks.perceptrons import AUTOENCODER, RESIDUAL_MLP
 from allo.designs.networks.transformer import ATTENTION
+from allo.dialects.core.signature import functions_of
+from allo.errors import AutoscheduleError
 from allo.explore.networks import arranged
+from allo.explore.networks.part import functions_in
 from allo.ir.types import int32
+from allo.schedule import Schedule
 
 
 def product(X: int32[8, 8], W: int32[8, 8]) -> int32[8, 8]:
@@ -86,3 +92,34 @@ def test_the_networks_are_what_numpy_says(network: Network) -> None:
     got = allo.customize(network.kernel).build()(*arrays)
     wanted = network.reference(*arrays)
     assert np.abs(got - wanted).max() < 1e-5 * np.abs(wanted).max()
+
+
+def marks(s: Schedule, function: str) -> int:
+    """The pipelines in a function."""
+    with s.context:
+        return str(functions_of(s.module)[function]).count("pipeline_ii")
+
+
+def test_a_part_is_scheduled_and_the_rest_stays() -> None:
+    given = allo.customize(apart)
+    found = given.autoschedule(
+        "relu*", max_dsp=64, seconds=3.0, cache=False, timer=time.process_time
+    )
+    assert marks(found, "relu") == 1
+    assert marks(found, "product") == 0
+    assert not given.primitive_sequences
+    assert found.trace.cycles < allo.customize(apart).estimate().cycles
+    assert any("outside of the part" in reason for reason in found.trace.unexplored)
+
+
+def test_a_part_has_what_its_functions_call_and_is_a_path_of_a_model() -> None:
+    given = allo.customize(apart)
+    assert functions_in(given, "apart") == {"apart", "relu", "product"}
+    given.module_paths = {"relu": "blocks.0.act", "product": "head"}  # type: ignore[attr-defined]
+    assert functions_in(given, "blocks.*") == {"relu"}
+
+
+def test_a_part_that_names_nothing_is_refused() -> None:
+    with pytest.raises(AutoscheduleError, match="No function of apart is called 'relo'") as caught:
+        allo.customize(apart).autoschedule("relo", seconds=1.0)
+    assert "there are apart, product, relu" in (caught.value.help or "")

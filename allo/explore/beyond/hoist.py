@@ -13,7 +13,7 @@ from allo.dialects.core.partition import Partition
 from allo.schedule.handles import LoopWrapper
 
 from ..apply import Step, plain_steps
-from ..model.kernel import APPLIED, Kernel, Nest
+from ..model.kernel import Kernel, Nest
 from ..model.tiles import banks
 
 COPIES = 1024
@@ -82,7 +82,7 @@ def steps_of_loops(kernel: Kernel, kept: dict[int, int], interval: int = 1) -> l
     outside: dict[str, set[str]] = {}
     for number, place in kept.items():
         nest = kernel.nests[number]
-        if nest.obstacle == APPLIED:
+        if nest.fixed:
             continue
         handle = LoopWrapper(nest.function, nest.band, nest.chain[place].name)
         options = (("initiation_interval", interval),) if interval > 1 else ()

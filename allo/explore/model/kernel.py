@@ -12,6 +12,8 @@ type Dimension = tuple[str, int]
 """An array of the kernel, by its key, and one of its dimensions, from 0."""
 APPLIED = "the user has applied primitives to it"
 """The obstacle of a nest that stays as it is."""
+OUTSIDE = "it is outside of the part that is scheduled"
+"""The same, of a nest that the user has not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,11 @@ class Nest:
         """``function:band``, with the first loop of one inside another nest."""
         first = self.chain[0].name if self.chain else ""
         return f"{self.function}:{self.band}" + (f".{first}" if self.parent is not None else "")
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it stays as it is, without a pipeline too."""
+        return self.obstacle in (APPLIED, OUTSIDE)
 
     @property
     def copies(self) -> int:

@@ -19,6 +19,7 @@ from allo.schedule import Schedule
 
 from ..model.kernel import APPLIED, Kernel, Nest
 from ..model.read import read_kernel
+from .part import functions_in, leave_outside
 
 
 @dataclass(slots=True)
@@ -36,10 +37,20 @@ class Layers:
     notes: list[str] = field(default_factory=list)
 
 
-def arranged(given: Schedule) -> Layers:
-    """Give each call a function of its own where the calls of one keep its loops from being scheduled."""
+def arranged(given: Schedule, part: str | None = None) -> Layers:
+    """Give each call a function of its own where the calls of one keep its loops from being scheduled.
+
+    Args:
+        part: the functions to schedule, as a pattern; all others stay as they are.
+
+    Raises:
+        AutoscheduleError: the pattern names no function.
+    """
     found = Layers(copy.copy(given), read_kernel(given))
+    inside = None if part is None else functions_in(given, part)
     for function, calls in _several(found.schedule).items():
+        if inside is not None and function not in inside:
+            continue
         before = _nests(found.kernel, {function})
         if any(nest.obstacle == APPLIED for nest in before):
             found.notes.append(f"{function}: rolled, {calls} calls, as the user has scheduled it")
@@ -52,10 +63,14 @@ def arranged(given: Schedule) -> Layers:
             continue
         kernel = read_kernel(trial)
         if _bound(before) > _bound(_nests(kernel, {function})):
+            if inside is not None:
+                inside |= set(names)
             found = Layers(trial, kernel, found.notes)
             found.notes.append(f"{function}: a function for each of {len(names)} calls")
         else:
             found.notes.append(f"{function}: rolled, {calls} calls")
+    if inside is not None:
+        leave_outside(found.kernel, inside)
     return found
 
 
