@@ -19,6 +19,7 @@ from allo.explore.networks import arranged
 from allo.explore.networks.part import functions_in
 from allo.ir.types import int32
 from allo.schedule import Schedule
+from benchmarks.autoschedule_models import MODELS
 
 
 def product(X: int32[8, 8], W: int32[8, 8]) -> int32[8, 8]:
@@ -123,3 +124,17 @@ def test_a_part_that_names_nothing_is_refused() -> None:
     with pytest.raises(AutoscheduleError, match="No function of apart is called 'relo'") as caught:
         allo.customize(apart).autoschedule("relo", seconds=1.0)
     assert "there are apart, product, relu" in (caught.value.help or "")
+
+
+def test_the_bounds_are_those_of_512_multiplications_a_cycle() -> None:
+    assert {name: model.least for name, model in MODELS.items()} == {
+        "autoencoder": 30_208,
+        "residual_mlp": 14_376,
+        "feed_forward": 65_536,
+        "attention": 10_240,
+        "residual_block": 28_224,
+        "separable_block": 100_352,
+        "seven_balanced": 3_584,
+        "seven_unbalanced": 5_184,
+        "three_products": 44_532,
+    }

@@ -44,6 +44,7 @@ BENCHMARKS = (
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("memory",), "rtl_memory", ("--timing", "dram"), slow=True),
     Benchmark(("memory",), "rtl_memory_suite", ("--timing", "dram"), slow=True),
+    Benchmark(("networks",), "autoschedule_models", slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
