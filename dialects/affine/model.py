@@ -187,6 +187,20 @@ class Model:
             rows.append(f"{text} {'=' if equal else '>='} 0")
         return rows
 
+    def knows(self, op: ir.Operation) -> bool:
+        """Whether the constraints of what an ``affine.if`` holds have every part of its condition."""
+        return len(self._condition_constraints(op)) == len(condition_of(op).equal)
+
+    def bounds_of(self, loops: Sequence[LoopVariable]) -> list[str]:
+        """Constraints on the counters of loops, at least those that hold for all of their iterations."""
+        rows = [f"{v.symbol} >= 0" for v in loops if not is_affine_loop(v.op)]
+        return rows + [
+            row
+            for v in loops
+            if is_affine_loop(v.op)
+            for row in self._loop_constraints(v.op, v.symbol)
+        ]
+
     def _try_texts(self, bound: BoundMap) -> list[str]:
         texts = []
         for expr in bound.map.results:

@@ -50,6 +50,68 @@ def triangle(L: int32[20, 20], x: int32[20], y: int32[20]):
             y[i] = total
 
 
+def shifted(A: int32[8, 6], B: int32[6, 6]):
+    for t in range(8):
+        if t >= 2:
+            for j in range(6):
+                B[t - 2, j] = A[t, j]
+
+
+def right(A: int32[8, 6], B: int32[8, 6]):
+    for t in range(8):
+        for j in range(6):
+            if j >= 2:
+                B[t, j] = A[t, j]
+
+
+def late(A: int32[8, 6], B: int32[8, 6]):
+    for t in range(8):
+        if t >= 5:
+            for j in range(6):
+                B[t, j] = A[t, j]
+
+
+def otherwise(A: int32[8, 6], B: int32[8, 6]):
+    for t in range(8):
+        if t >= 3:
+            A[t, 0] = 1
+        else:
+            for j in range(6):
+                B[t, j] = A[t, j]
+
+
+def again(A: int32[8, 6], B: int32[8, 6]):
+    for t in range(8):
+        for j in range(6):
+            if j >= 1:
+                B[t, j] = A[t, j]
+        for k in range(6):
+            A[t, k] = B[t, k]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "filled"),
+    [(shifted, False), (right, False), (late, True), (otherwise, True), (again, True)],
+    ids=lambda k: getattr(k, "__name__", k),
+)
+def test_a_buffer_that_is_stored_where_a_condition_holds_is_filled_if_another_iteration_has_it(
+    kernel, filled
+):
+    s = allo.customize(kernel)
+    s.cache(s.B, "t")
+    assert ("_init" in str(s.module)) == filled
+    rng = np.random.default_rng(1)
+    A, B = (rng.integers(-9, 9, shape).astype(np.int32) for shape in ((8, 6), (8, 6)))
+    B = B[:6].copy() if kernel is shifted else B
+    found = []
+    for module in (allo.customize(kernel).build(), s.build()):
+        arrays = A.copy(), B.copy()
+        module(*arrays)
+        found.append(arrays)
+    for plain, cached in zip(*found, strict=True):
+        np.testing.assert_array_equal(plain, cached)
+
+
 def edge(A: int32[30], B: int32[30]):
     for t in range(4):
         for i in range(8):

@@ -23,7 +23,7 @@ MEMORY = [
         "cache_not_filled",
         "schedule",
         "allo.schedule.primitives.arrays.footprint",
-        "kept = bool(stores) and not (sure and self._elements(boxes, touched) <= self._union(sure))",
+        "kept = bool(stores) and not (sure and self._elements(boxes, runs) <= self._union(sure))",
         "kept = bool(stores) and not sure",
         "a buffer that an iteration stores only in part is filled before",
         _CPU,

@@ -100,7 +100,12 @@ class _Reader:
         stores = [s for s, a in self._users if a.writes]
         loads = [s for s, a in self._users if not a.writes]
         sure = [s for s in stores if self._is_certain(s.op)]
-        kept = bool(stores) and not (sure and self._elements(boxes, touched) <= self._union(sure))
+        runs = touched.domain()
+        if any(
+            self._is_guarded(s.op) for s in sure
+        ):  # the box is written back in other iterations, too
+            runs = self._iterations()
+        kept = bool(stores) and not (sure and self._elements(boxes, runs) <= self._union(sure))
         for each in loads:
             before = [s for s in sure if self._place(s) < self._place(each)]
             kept = kept or not before or not self._union([each]) <= self._union(before)
@@ -170,8 +175,14 @@ class _Reader:
                     found.append((name, factor))
         return tuple(found)
 
-    def _elements(self, boxes: Sequence[_Box], touched: isl.Map) -> isl.Map:
-        """The elements of the box that the array has."""
+    def _iterations(self) -> isl.Set:
+        """Those of the loop, and of the loops around it."""
+        prefix = ", ".join(v.symbol for v in self._around)
+        rows = " and ".join(self._model.bounds_of(self._around))
+        return isl.Map.from_union_map(self._model.relation([f"[{prefix}] -> [] : {rows}"])).domain()
+
+    def _elements(self, boxes: Sequence[_Box], runs: isl.Set) -> isl.Map:
+        """The elements of the box that the array has, in some iterations."""
         names = [f"e{k}" for k in range(len(boxes))]
         rows = []
         for name, box, extent in zip(names, boxes, self._shape, strict=True):
@@ -180,7 +191,7 @@ class _Reader:
         prefix = ", ".join(v.symbol for v in self._around)
         row = f"[{prefix}] -> [{', '.join(names)}] : {' and '.join(rows)}"
         made = isl.Map.from_union_map(self._model.relation([row]))
-        return made.intersect_domain(touched.domain())
+        return made.intersect_domain(runs)
 
     def _side(self, box: _Box) -> Side:
         values = {v.symbol: induction_variable(v.op) for v in self._around if is_affine_loop(v.op)}
@@ -188,14 +199,34 @@ class _Reader:
         return Side(linear_map([(values[s], c) for s, c in box.terms], box.constant), box.extent)
 
     def _is_certain(self, op: ir.Operation) -> bool:
-        """Whether an operation runs in each iteration of the loop, as often as the model says."""
+        """Whether an operation runs in each iteration of the loop, as often as the model says.
+
+        Under a condition on counters, that is where the condition holds.
+        """
+        inside, around = op, parent_of(op)
+        while around is not None and around != self._loop:
+            if around.name == "affine.if":
+                if not (self._model.knows(around) and _is_first(inside, around)):
+                    return False
+            else:
+                bounds = spec_of(around).constant_bounds() if is_affine_loop(around) else None
+                if bounds is None or bounds[0] >= bounds[1] or spec_of(around).step != 1:
+                    return False
+            inside, around = around, parent_of(around)
+        return True
+
+    def _is_guarded(self, op: ir.Operation) -> bool:
         around = parent_of(op)
         while around is not None and around != self._loop:
-            bounds = spec_of(around).constant_bounds() if is_affine_loop(around) else None
-            if bounds is None or bounds[0] >= bounds[1] or spec_of(around).step != 1:
-                return False
+            if around.name == "affine.if":
+                return True
             around = parent_of(around)
-        return True
+        return False
+
+
+def _is_first(inside: ir.Operation, condition: ir.Operation) -> bool:
+    """Whether an operation stands where a condition holds, not where it does not."""
+    return any(op.operation == inside for op in condition.regions[0].blocks[0].operations)
 
 
 def _values(end: isl.PwAff, base: isl.Aff) -> isl.Set:
