@@ -15,7 +15,7 @@ from .runner.main import commit
 from .runner.replay import found_program, run_one
 from .runner.verdict import REJECT
 
-FIXED, FRESH_PROGRAMS = 2_000_000, 30
+FIXED, FRESH_PROGRAMS = 2_000_000, 12
 MOST_REJECTS = 0.1
 LEAST_BY_THE_ORACLE = 0.8
 """Floats that are summed in another order or flushed have the CPU build for a reference."""

@@ -25,6 +25,7 @@ def test_a_fault_changes_one_place_of_the_compiler(fault: Fault) -> None:
     assert compile(with_fault, str(fault.file), "exec")
 
 
+PARTS = 3
 FIRSTS = {
     about["name"]: about["first"]
     for about in json.loads((Path(__file__).parent / "campaigns" / "planted.json").read_text())[
@@ -33,13 +34,14 @@ FIRSTS = {
 }
 
 
-def test_the_first_program_that_sees_each_fault_passes_without_it() -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_first_program_that_sees_each_fault_passes_without_it(part: int) -> None:
     """The programs that see most: one for each fault of the recorded campaign (scripts/fuzz --planted)."""
-    recorded = [f for f in FAULTS if f.name in FIRSTS]
+    recorded = [f for f in FAULTS if f.name in FIRSTS][part::PARTS]
     jobs = {repr(job): job for f in recorded for job in _jobs(f, [SEED + FIRSTS[f.name] - 1])}
     with Pool(1) as pool:
         found = {v.seed: v.status for _, v in pool.run(list(jobs.values()))}
-    assert len(found) >= 25
+    assert len(found) >= 8
     assert {seed: status for seed, status in found.items() if status not in ("ok", "reject")} == {}
 
 
