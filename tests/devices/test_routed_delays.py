@@ -148,28 +148,42 @@ def kept() -> Iterator[dict[str, str]]:
         devices.unregister(made)
 
 
-def estimated(device: str, inputs: dict[str, int], width: int, *lines: str) -> float:
-    """The longest path of a structure that gives ``%x``, between registers ``%r.NAME`` and another one."""
+def structure(inputs: dict[str, int], width: int, *lines: str) -> str:
+    """The text of a structure that gives ``%x``, between registers ``%r.NAME`` and another one."""
     ports = ", ".join(f"in %{name} : i{bits}" for name, bits in inputs.items())
     body = [f"%r.{name} = seq.compreg %{name}, %clk : i{bits}" for name, bits in inputs.items()]
     body += [*lines, f"%q = seq.compreg %x, %clk : i{width}", f"hw.output %q : i{width}"]
     head = f"hw.module @m(in %clk : !seq.clock, in %rst : i1, {ports}, out q : i{width}) {{"
-    text = "\n".join([head, *(f"  {line}" for line in body), "}"])
+    return "\n".join([head, *(f"  {line}" for line in body), "}"])
+
+
+def estimated(device: str, text: str) -> float:
+    """The longest path of a structure."""
     return module_resources(read_netlist(text), device)["m"].timing.worst.delay_ns
 
 
-def estimate_of(device: str, row: str, width: int) -> float:
+def text_of(row: str, width: int) -> str:
+    """The structure of an operation of so many bits."""
     inputs = {"a": width, "b": width}
     pair = f"%r.a, %r.b : i{width}"
     match row:
         case "less":
-            return estimated(device, inputs, 1, f"%x = comb.icmp ult {pair}")
+            return structure(inputs, 1, f"%x = comb.icmp ult {pair}")
         case "minimum":
             less = f"%c = comb.icmp ult {pair}"
-            return estimated(device, inputs, width, less, f"%x = comb.mux %c, {pair}")
+            return structure(inputs, width, less, f"%x = comb.mux %c, {pair}")
         case "select":
-            return estimated(device, inputs | {"s": 1}, width, f"%x = comb.mux %r.s, {pair}")
-    return estimated(device, inputs, width, f"%x = comb.{row} {pair}")
+            return structure(inputs | {"s": 1}, width, f"%x = comb.mux %r.s, {pair}")
+    return structure(inputs, width, f"%x = comb.{row} {pair}")
+
+
+def text_of_choice(sources: int) -> str:
+    """The structure of a choice of 32 bits among sources with a select each."""
+    inputs = {f"a{k}": 32 for k in range(sources)} | {f"s{k}": 1 for k in range(sources)}
+    lines = [f"%e{k} = comb.replicate %r.s{k} : (i1) -> i32" for k in range(sources)]
+    lines += [f"%g{k} = comb.and %e{k}, %r.a{k} : i32" for k in range(sources)]
+    lines.append(f"%x = comb.or {', '.join(f'%g{k}' for k in range(sources))} : i32")
+    return structure(inputs, 32, *lines)
 
 
 def scheduled(device: OperatorDelays, row: str, width: int) -> float:
@@ -213,19 +227,15 @@ def held(routed: Routed, row: str, size: int, times: tuple[float, float], ns: fl
 def test_both_models_time_an_operation_as_it_was_routed(
     kept: dict[str, str], name: str, row: str, width: int, ns: float
 ) -> None:
-    estimate = estimate_of(kept[name], row, width)
+    estimate = estimated(kept[name], text_of(row, width))
     schedule = scheduled(family(name).operators, row, width)
     held(FAMILIES[name], row, width, (estimate, schedule), ns)
 
 
 @pytest.mark.parametrize(("name", "sources", "ns"), CHOICES)
 def test_both_models_time_a_choice_as_it_was_routed(name: str, sources: int, ns: float) -> None:
-    inputs = {f"a{k}": 32 for k in range(sources)} | {f"s{k}": 1 for k in range(sources)}
-    lines = [f"%e{k} = comb.replicate %r.s{k} : (i1) -> i32" for k in range(sources)]
-    lines += [f"%g{k} = comb.and %e{k}, %r.a{k} : i32" for k in range(sources)]
-    lines.append(f"%x = comb.or {', '.join(f'%g{k}' for k in range(sources))} : i32")
     device = family(name).operators
-    estimate = estimated(name, inputs, 32, *lines)
+    estimate = estimated(name, text_of_choice(sources))
     schedule = device.register_ns + TimingModel.of(device, 100.0).choice(sources)
     held(FAMILIES[name], "choice", sources, (estimate, schedule), ns)
 
@@ -302,7 +312,7 @@ def test_logic_is_timed_as_the_flattest_tables() -> None:
     signals = family("xc7").signals
     level = signals.wire + signals.table
     floor = signals.clock_out + signals.setup
-    assert estimated("xc7", {"a": 10}, 1, *lines) == pytest.approx(floor + 2 * level)
+    assert estimated("xc7", structure({"a": 10}, 1, *lines)) == pytest.approx(floor + 2 * level)
 
 
 def test_a_delay_of_a_shift_that_a_record_does_not_know() -> None:

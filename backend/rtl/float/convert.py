@@ -102,6 +102,11 @@ def from_integer(a: Signal, kind: FloatFormat, *, signed: bool) -> Signal:
     normal = _at_least(shift_left(size, zeros, limit=max(1, a.width - 1)), kind.precision + 1)
     bits = max(kind.exponent, zeros.width) + 2
     room = net.const(kind.bias + a.width - 2, bits) - zeros.zext(bits)
+    if kind.bias + a.width < kind.top_exponent:
+        # none is too large, and zero has no exponent: nothing is behind the sum that rounds
+        room = room & size.any().repeat(bits)
+        magnitude, _ = _rounded(normal, room, net.const(0, 1), kind)
+        return cat(sign, magnitude)
     magnitude, overflow = _rounded(normal, room, net.const(0, 1), kind)
     return finish(
         sign,

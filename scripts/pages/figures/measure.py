@@ -46,6 +46,7 @@ BENCHMARKS = (
     Benchmark(("memory",), "rtl_memory_suite", ("--timing", "dram"), slow=True),
     Benchmark(("networks",), "autoschedule_models", slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
+    Benchmark(("routed",), "routed_halves", slow=True),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
     *(
