@@ -179,6 +179,7 @@ def row_of(subject: Subject, asked: Asked) -> Row:
     except Exception:
         return _failed(subject, traceback.format_exc().strip().replace("\n", " | "))
     trace = found.trace
+    key = f"autoschedule.{subject.suite}.{subject.name}"
     note = (
         f"{asked.timer() - began:.0f} s, {trace.seconds:.1f} of search, {len(trace.tried)} reports "
         f"({trace.ended}); "
@@ -188,7 +189,7 @@ def row_of(subject: Subject, asked: Asked) -> Row:
         note += f"; not explored: {'; '.join(trace.unexplored)}"
     return Row(
         f"{subject.suite} {subject.name}", cycles, "cycles", "pipelines", plain, True, note=note,
-        figures={f"autoschedule_suite.{subject.suite}.{subject.name}.cycles": cycles},
+        figures={f"{key}.cycles": cycles, f"{key}.plain_cycles": plain},
     )  # fmt: skip
 
 
@@ -229,7 +230,6 @@ def totals(rows: Sequence[Row]) -> Iterator[Row]:
             yield Row(
                 f"gain of {name}, geometric mean of {len(gains)}", round(mean, 3), "times",
                 "pipelines", 1, False,
-                figures={f"autoschedule_suite.{name}.gain": round(mean, 2)},
             )  # fmt: skip
     held = sum(row.held is True for row in rows)
     yield Row("kernels that are right and no worse", held, "", "kernels", len(rows), False)

@@ -15,7 +15,7 @@ from allo.dialects.diagnostics import AlloError
 from allo.schedule import Schedule
 from allo.schedule.handles import LoopWrapper
 
-from .model.kernel import Dimension, Kernel, Nest
+from .model.kernel import WHILE, Dimension, Kernel, Nest
 from .model.rows import Row
 from .ports import spread_banks
 from .solve import Choice
@@ -80,7 +80,7 @@ def plain_steps(kernel: Kernel) -> list[Step]:
 
 
 def _pipeline(nest: Nest) -> Iterator[Step]:
-    if not nest.fixed and nest.chain:
+    if not nest.fixed and nest.obstacle != WHILE and nest.chain:
         yield Step("pipeline", (_handle(nest, nest.chain[-1].name),), nest=nest.number)
 
 

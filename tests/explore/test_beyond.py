@@ -7,7 +7,9 @@ import time
 import numpy as np
 
 import allo
+from allo.explore.apply import plain_steps
 from allo.explore.beyond.hoist import COPIES, hoisted, steps_of_loops
+from allo.explore.model.kernel import WHILE
 from allo.explore.model.read import read_kernel
 from allo.ir.types import int32
 
@@ -63,3 +65,22 @@ def test_a_pipeline_that_is_too_large_takes_more_cycles() -> None:
     kernel = read_kernel(allo.customize(mixed))
     first = steps_of_loops(kernel, next(hoisted(kernel)), 4)
     assert ("pipeline", (("initiation_interval", 4),)) in [(s.primitive, s.options) for s in first]
+
+
+def waits(a: int32[8], b: int32[8]):
+    for i in range(8):
+        x: int32 = a[i]
+        while x > 9:
+            x = x - 9
+        a[i] = x
+    for j in range(8):
+        b[j] = a[j] + 1
+
+
+def test_a_loop_around_a_while_loop_is_left_and_the_others_are_pipelined() -> None:
+    kernel = read_kernel(allo.customize(waits))
+    assert kernel.nests[0].obstacle == WHILE
+    assert [step.nest for step in plain_steps(kernel)] == [1]
+    assert all(
+        step.nest != 0 for loops in hoisted(kernel) for step in steps_of_loops(kernel, loops)
+    )

@@ -13,7 +13,7 @@ from allo.dialects.core.partition import Partition
 from allo.schedule.handles import LoopWrapper
 
 from ..apply import Step, plain_steps
-from ..model.kernel import Kernel, Nest
+from ..model.kernel import WHILE, Kernel, Nest
 from ..model.tiles import banks
 
 COPIES = 1024
@@ -60,7 +60,7 @@ def _copies(kernel: Kernel, number: int, place: int) -> int:
     """Copies of the innermost bodies inside a loop, all unrolled; many where a loop has no known bounds."""
     nest = kernel.nests[number]
     inner = [loop.extent for loop in nest.chain[place + 1 :]]
-    if any(extent is None for extent in inner):
+    if nest.obstacle == WHILE or any(extent is None for extent in inner):
         return COPIES + 1
     own = prod(extent or 1 for extent in inner)
     inside = [_copies(kernel, child, -1) for child in nest.children]
@@ -82,7 +82,7 @@ def steps_of_loops(kernel: Kernel, kept: dict[int, int], interval: int = 1) -> l
     outside: dict[str, set[str]] = {}
     for number, place in kept.items():
         nest = kernel.nests[number]
-        if nest.fixed:
+        if nest.fixed or nest.obstacle == WHILE:
             continue
         handle = LoopWrapper(nest.function, nest.band, nest.chain[place].name)
         options = (("initiation_interval", interval),) if interval > 1 else ()

@@ -10,6 +10,8 @@ type Unit = tuple[str, tuple[str, ...], str]
 """An operation that takes a unit of hardware: MLIR name, types of operands, type of the result."""
 type Dimension = tuple[str, int]
 """An array of the kernel, by its key, and one of its dimensions, from 0."""
+WHILE = "it holds a while loop"
+"""The obstacle of a nest that cannot be a pipeline."""
 APPLIED = "the user has applied primitives to it"
 """The obstacle of a nest that stays as it is."""
 OUTSIDE = "it is outside of the part that is scheduled"

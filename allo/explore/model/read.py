@@ -25,7 +25,7 @@ from allo.schedule import Schedule
 
 from .arrays import Arrays
 from .functions import Expansions
-from .kernel import APPLIED, Access, Kernel, Loop, Nest, Subscript, Sum, Unit
+from .kernel import APPLIED, WHILE, Access, Kernel, Loop, Nest, Subscript, Sum, Unit
 
 _MARKS = ("pipeline_ii", "unroll", "parallel", "dataflow", "rewind")
 
@@ -136,6 +136,8 @@ class _Reader:
         return max(1, (extent + 1) // 2) if within else extent
 
     def _obstacle(self, chain: list[ir.Operation], nest: Nest) -> str:
+        if any(op.name == "scf.while" for op in walk(chain[-1])):
+            return WHILE
         for op in (*chain, *(op for op in walk(chain[-1]) if is_loop(op))):
             marked = [mark for mark in _MARKS if mark in op.attributes]
             if marked:
@@ -145,8 +147,6 @@ class _Reader:
         if any(loop.extent is None for loop in nest.chain):
             return "bounds of its loops depend on data"
         for op in walk(chain[-1]):
-            if op.name == "scf.while":
-                return "it holds a while loop"
             if op.name == "func.call":
                 return "it calls functions"
             if op.name in PUTS | GETS or (op.name.startswith("allo.") and "print" in op.name):

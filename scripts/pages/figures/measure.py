@@ -33,6 +33,7 @@ class Benchmark:
 
 
 BENCHMARKS = (
+    Benchmark(("autoschedule",), "autoschedule_suite", slow=True),
     Benchmark(("boards",), "board_models", slow=True),
     Benchmark(("asked",), "asked_clocks"),
     Benchmark(("estimates",), "estimate_halves"),

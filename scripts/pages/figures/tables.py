@@ -18,6 +18,8 @@ from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
 
 from .cores import float_units
 from .halves import asked_suites, estimated_designs, estimated_halves
+from .searched import count, searched
+from .searched import gain as searched_gain
 from .store import Figures
 
 _LETTER = {"Stream-HLS": "S", "HeteroCL": "H", "Allo": "A", "Allo, csynth": "c"}
@@ -269,6 +271,15 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     **{
         f"polybench.memory.{which}": partial(memory_gain, which=which)
         for which in rtl_memory.CHANNELS
+    },
+    **{
+        name: partial(make, suite=suite)
+        for suite in ("gallery", "polybench", "machsuite")
+        for name, make in (
+            (f"autoschedule {suite}", searched),
+            (f"autoschedule.gain.{suite}", searched_gain),
+            (f"autoschedule.count.{suite}", count),
+        )
     },
     "recurrences": recurrences,
     "exact": exact,
