@@ -141,7 +141,6 @@ def row_of(name: str, budget: int, seconds: float) -> Row:
             f"{key}.cycles": cycles,
             f"{key}.dsp": taken.get("dsp", 0),
             f"{key}.lut": taken.get("lut", 0),
-            f"{key}.share": round(share, 3),
         },
     )  # fmt: skip
 
