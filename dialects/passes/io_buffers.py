@@ -28,7 +28,7 @@ from math import prod
 
 from .._mlir import ir
 from ..checked import module_pass
-from ..core.signature import refresh_types, signature_of, symbol
+from ..core.signature import functions_of, refresh_types, signature_of, symbol
 from ..types import Fixed, Stream, Struct, UFixed, UInt, parse_type
 from .arg_access import analyze_arg_load_store, writes_everything
 
@@ -132,8 +132,12 @@ class _Wrapper:
         *,
         load: bool,
     ) -> str:
-        """Add the function that copies ``source`` into ``target``; its name."""
+        """Add the function that copies ``source`` into ``target``; its name, which no other function has."""
         local = target if load else source
+        taken, wanted, number = functions_of(self.module), name, 0
+        while name in taken:
+            number += 1
+            name = f"{wanted}_{number}"
         text = _mover_text(name, source, target, declared, local, load, self.flatten)
         add_function(text, self.top)
         return name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .generator import make_program
 from .generator.memory import FROM_MEMORY
+from .generator.program import Step
 from .planted.faults import FAULTS
 from .planted.run import SEED as PLANTED
 from .planted.run import _jobs
@@ -25,6 +26,17 @@ def test_programs_from_memory_equal_the_oracle_on_every_engine() -> None:
     assert all({"cpu", "jit"} <= set(v.agreed) for v in verdicts)
     applied = {step[0] for v in verdicts for step in v.steps}
     assert {"place", "cache"} <= applied
+
+
+def test_arrays_on_several_channels_run_in_csim() -> None:
+    found = []
+    for seed in range(SEED, SEED + 40):
+        program = make_program(seed, FROM_MEMORY)
+        program.steps = [Step("place", ({"buffer": [program.top, "A0"]}, "hbm[0:2]"))]
+        if program.arguments[0].shape and program.arguments[0].name == "A0":
+            found.append(evaluate(program, ["csim"], lambda _: None))
+            break
+    assert [(v.status, v.agreed, len(v.steps)) for v in found] == [("ok", ["csim"], 1)]
 
 
 def test_other_programs_have_no_memory_of_their_own() -> None:

@@ -79,6 +79,20 @@ def test_csim_equals_the_cpu_and_each_channel_has_a_port(wrap_io: bool, tmp_path
     assert f"  {word} *A_0,\n" in mod.hls_code
 
 
+def added(A: int32[4, 3], x: int32[3], B: int32[4, 3]):
+    for i in range(4):
+        for j in range(3):
+            B[i, j] += A[i, j] * x[j]
+
+
+def test_an_array_between_two_that_are_spread_has_a_copy_of_its_own() -> None:
+    """Each copies by a function that is named after the position of its parameter."""
+    s = placed(added, A="hbm[2:4]", B="hbm[3:5]")
+    A, x, B = (RNG.integers(-99, 99, shape).astype(np.int32) for shape in ((4, 3), (3,), (4, 3)))
+    text = check(s, A, x, B).hls_code
+    assert text.count("void load_buf2(") == text.count("void load_buf2_1(") == 1
+
+
 def test_whole_arrays_pass_by_bursts_of_lines() -> None:
     text = placed(scaled, A="hbm[0:2]").build(target="vitis_hls").hls_code
     mover = text[text.index("void load_buf0(") :].split("\nvoid ")[0]

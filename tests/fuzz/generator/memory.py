@@ -18,6 +18,8 @@ from .schedules import Sites, draw_cache, draw_step
 
 FROM_MEMORY = "from memory"
 """The feature of these programs, for ``scripts/fuzz --only``."""
+TOP = "work"
+"""What the top function of these programs is called."""
 _STALLS = (0.0, 0.1, 0.5)
 _CELLS = (8, 16, 32, 64)
 """Widths of elements that have no bits between them in memory."""
@@ -33,6 +35,9 @@ def put_in_memory(program: Program, rng: random.Random) -> None:
     arrays = [a.name for a in program.arguments if a.shape and _is_used(program, a.name)]
     if not arrays or program.region or program.checked or program.deadlock:
         return
+    # Projects of HLS targets, which arrays on several channels need, use the name kernel themselves.
+    program.source = re.sub(r"\bkernel\b", TOP, program.source)
+    program.top = re.sub(r"\bkernel\b", TOP, program.top)
     kept = ("subnormals", "overlap_loops", "configs")
     program.options = {name: program.options[name] for name in kept if name in program.options}
     program.options |= _surroundings(program, arrays, rng)
