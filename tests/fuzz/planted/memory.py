@@ -60,16 +60,6 @@ MEMORY = [
         FROM_MEMORY,
     ),
     Fault(
-        "packed_by_cells",
-        "rtl boards",
-        "allo.backend.rtl.interfaces.choose",
-        "cell = array.width if transfer and transfer.packed else packed_cell(array.width)",
-        "cell = packed_cell(array.width)",
-        "elements of a packed array have no bits between them",
-        _RTL,
-        FROM_MEMORY,
-    ),
-    Fault(
         "parts_in_another_turn",
         "boundary",
         "allo.backend.sim.buses.image",
