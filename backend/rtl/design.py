@@ -30,6 +30,7 @@ from typing import Any
 
 from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.reports.figures import DesignReport
+from allo.dialects.reports.later import leave_open
 
 from .emit.bounds import BoundsPort
 from .interfaces.board import Board
@@ -151,6 +152,19 @@ class HardwareDesign:
 
     def estimate_resources(self) -> None:
         """Fill in the resources of the report, once; a report that has them stays as it is."""
+        if self.report.is_open:
+            self.report.fill()
+        else:
+            self._estimate()
+
+    def estimate_later(self) -> None:
+        """Have the resources of the report filled in when one of them is first read."""
+        from .resources.report import estimated
+
+        if self.netlist is not None and self.report.device and not self.report.is_open:
+            leave_open(estimated(self.report), self._estimate)
+
+    def _estimate(self) -> None:
         from .resources.report import add_estimates
 
         if self.netlist is not None and self.report.device:

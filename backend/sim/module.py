@@ -140,9 +140,9 @@ class RTLModule(BuiltOnce, ForBoard, Foretelling, Measured):
     def report(self) -> DesignReport:
         """Figures of the design; ``measured_cycles`` holds those of the last run.
 
-        Resources are estimated when it is first asked for.
+        Resources, and the clock that it can reach, are estimated when one of them is first read.
         """
-        self.design.estimate_resources()
+        self.design.estimate_later()
         return self.design.report
 
     def __str__(self) -> str:

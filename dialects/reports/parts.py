@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from .later import Later
 from .network import Network
 from .regions import RegionReport
 
 
 @dataclass(slots=True)
-class LoopReport:
+class LoopReport(Later):
     """One loop nest or pipeline.
 
     Attributes:
@@ -59,7 +60,7 @@ class MemoryReport:
 
 
 @dataclass(slots=True)
-class FunctionReport:
+class FunctionReport(Later):
     """One function (one hardware module).
 
     Attributes:
@@ -111,7 +112,7 @@ class PathPart:
 
 
 @dataclass(slots=True)
-class DesignFigures:
+class DesignFigures(Later):
     """A whole design.
 
     Attributes:

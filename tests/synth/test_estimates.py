@@ -280,6 +280,8 @@ def test_a_report_warns_of_a_design_that_is_too_large() -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         report = s.build(target="verilog", simulator="jit", device="ecp5", clock_mhz=50).report
+        assert report.notes
+    assert {w.filename for w in seen if w.category is CapacityWarning} == {__file__}
     (told,) = [str(w.message) for w in seen if w.category is CapacityWarning]
     assert "multiplier blocks and a LFE5U-85F has 156:" in told
     assert "Its largest users are " in told

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path as File
 
 from allo.backend.devices import family
 from allo.dialects.diagnostics import CapacityWarning
 from allo.dialects.processes.collecting import without_collection
 from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart
+from allo.dialects.reports.later import Later
 
 from ..netlist.modules import Netlist
 from .capacity import excess
 from .design import KINDS, ModuleResources, instance_counts, module_resources, whole
 from .paths import Path
+
+_INSIDE = (str(File(__file__).parents[3]),)
+"""A warning points behind our own code."""
 
 NOTE = (
     "Resources are estimates of everything in the design, as Yosys would map it to {device}: units, "
@@ -59,7 +64,19 @@ def add_estimates(
     report.notes.append(NOTE.format(device=device))
     for sentence in excess(family(device).part, report.resources, users):
         report.notes.append(sentence)
-        warnings.warn(sentence, CapacityWarning, stacklevel=4)
+        warnings.warn(sentence, CapacityWarning, stacklevel=2, skip_file_prefixes=_INSIDE)
+
+
+def estimated(report: DesignReport) -> Iterator[tuple[Later, Sequence[str]]]:
+    """The parts of a report that :func:`add_estimates` fills in, with the names of the fields."""
+    yield report, ("resources", "fmax_mhz", "critical_path", "notes")
+    for function in report.functions:
+        yield function, ("resources",)
+        loops = list(function.loops)
+        while loops:
+            loop = loops.pop()
+            loops += loop.children
+            yield loop, ("resources",)
 
 
 def _parts(path: Path) -> list[PathPart]:
