@@ -287,9 +287,12 @@ class Search:
 
     def _bound(self, problem: Problem) -> None:
         """The cycles that no choice is below, by the model."""
-        if not self.good or has_many(problem):
+        if not self.good:
             return
         best = self._best()
+        if has_many(problem):  # a design beside the model may be below its bound
+            self.trace.bound = min(self.trace.bound, best.cycles)
+            return
         if self.trace.proved or problem.objective == "area":
             self.trace.bound = best.cycles if self.trace.proved else 0
             return
