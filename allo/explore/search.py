@@ -287,12 +287,9 @@ class Search:
 
     def _bound(self, problem: Problem) -> None:
         """The cycles that no choice is below, by the model."""
-        if not self.good:
+        if not self.good or has_many(problem):
             return
         best = self._best()
-        if has_many(problem):  # a design beside the model may be below its bound
-            self.trace.bound = min(self.trace.bound, best.cycles)
-            return
         if self.trace.proved or problem.objective == "area":
             self.trace.bound = best.cycles if self.trace.proved else 0
             return
@@ -409,6 +406,8 @@ class Search:
     def _account(self, best: Built) -> None:
         trace = self.trace
         trace.cycles = best.counted or best.report.cycles
+        if trace.cycles and self.asked.objective == "cycles":
+            trace.bound = min(trace.bound, trace.cycles)  # designs beside the model may be below it
         trace.seconds = self.elapsed
         trace.unexplored = list(dict.fromkeys(trace.unexplored))
         for nest in self.kernel.nests:

@@ -384,9 +384,9 @@ def compare(prepared: Prepared, target: str, got: list[Outcome], when: str = "")
 def _check_cycles(prepared: Prepared, target: str, module: Any) -> None:
     """Where nothing stalls the report's cycles are those measured."""
     verdict = prepared.verdict
-    # The report of a module has estimates of resources, which take as long as the build: one in four.
-    report = module.report if prepared.program.seed % 4 == 0 else module.design.report
-    predicted = report.cycles
+    if prepared.program.seed % 4 == 0:  # estimates of resources take as long as the build
+        module.design.estimate_resources()
+    predicted = module.design.report.cycles
     outside = module.options.memory if hasattr(module, "options") else None
     wrapped = outside or getattr(module.design, "board", None) is not None
     if predicted is None or wrapped or prepared.program.region or module.cycles == predicted:
