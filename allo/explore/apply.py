@@ -6,6 +6,7 @@ table for each primitive.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,18 @@ def apply(schedule: Schedule, steps: list[Step]) -> None:
             step.apply(schedule)
         except AlloError as error:
             raise StepFailed(step, error.message) from error
+
+
+def accepted(given: Schedule, steps: list[Step]) -> tuple[Schedule, list[Step]]:
+    """A copy of a schedule with those of the steps that no primitive refuses, and these steps."""
+    schedule, kept = copy.copy(given), []
+    for step in steps:
+        try:
+            apply(schedule, [step])
+            kept.append(step)
+        except StepFailed:
+            continue
+    return schedule, kept
 
 
 def steps_of(kernel: Kernel, choice: Choice, *, reassociate: bool) -> list[Step]:

@@ -11,7 +11,7 @@ from typing import Any
 from allo.dialects.diagnostics import AlloError, AutoscheduleError, CapacityWarning, ClockWarning
 from allo.schedule import Schedule
 
-from .apply import Step, StepFailed, apply, plain_steps, steps_of
+from .apply import Step, StepFailed, accepted, apply, plain_steps, steps_of
 from .beyond.ordered import in_order
 from .beyond.tries import try_hoisted
 from .budget import Asked, Built, Progress, check_units, excess, score, too_large, what_limits
@@ -121,16 +121,8 @@ class Search:
 
     def _plain(self) -> None:
         """The kernel with its innermost loops pipelined, or as it is given where that does not fit."""
-        steps = plain_steps(self.kernel)
         found = None
-        kept: list[Step] = []
-        for step in steps:
-            trial = copy.copy(self.given)
-            try:
-                apply(trial, [*kept, step])
-                kept.append(step)
-            except StepFailed:
-                continue
+        _, kept = accepted(self.given, plain_steps(self.kernel))
         for tried in (kept, []):
             if found is not None and not excess(self.asked.limits, found.report):
                 break
@@ -246,8 +238,7 @@ class Search:
         """Build the report of a choice; a smaller problem where a primitive refused something."""
         self.corrections.done.append(choice)
         steps = steps_of(self.kernel, choice, reassociate=self.asked.reassociate)
-        text = repr(steps)
-        if text in self.seen:
+        if (text := repr(steps)) in self.seen:
             return None
         self.seen.add(text)
         trial = copy.copy(self.given)
@@ -318,16 +309,22 @@ class Search:
         trial, steps, reason = sized(best.schedule, self._options())
         if reason:
             self.trace.unexplored.append(f"depths of FIFOs: {reason}")
-        if not steps:
-            return
-        try:
-            built = self.build([*best.steps, *steps], best.choice, trial)
-        except Overdue:
-            return
-        if built is not None and not excess(self.asked.limits, built.report):
-            self.good.append(built)
+        if steps:
+            self.keep([*best.steps, *steps], best.choice, trial)
 
     # --- building -------------------------------------------------------------------------------
+
+    def keep(
+        self, steps: list[Step], choice: Choice | None, made: Schedule, most: float | None = None
+    ) -> Built | None:
+        """A schedule with its report, kept where it fits; None where that takes over ``most`` seconds."""
+        try:
+            built = self.build(steps, choice, made, most)
+        except Overdue:
+            return None
+        if built is not None and not excess(self.asked.limits, built.report):
+            self.good.append(built)
+        return built
 
     def build(
         self,
@@ -441,7 +438,6 @@ class Search:
     def _say(self, doing: str) -> None:
         if self.asked.progress is not None:
             cycles = self._best().cycles if self.good else None
-            seconds = self.elapsed
             self.asked.progress(
-                Progress(seconds, len(self.trace.tried), cycles, self.trace.bound, doing)
+                Progress(self.elapsed, len(self.trace.tried), cycles, self.trace.bound, doing)
             )

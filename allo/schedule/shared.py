@@ -61,20 +61,24 @@ def own_function(s: ScheduleState, name: str) -> None:
     call = call_of_instance(s.module, name)
     if call is None:
         return
-    shared = callee_of(call)
-    function = functions_of(s.module)[shared]
+    copy_function(s, callee_of(call), name)
+    call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
+    del call.attributes[INSTANCE]
+
+
+def copy_function(s: ScheduleState, func: str, name: str) -> None:
+    """Copy a function under another name, with what the schedule knows of it."""
+    function = functions_of(s.module)[func]
     with ir.InsertionPoint(function):
         made = function.clone()
     made.attributes["sym_name"] = ir.StringAttr.get(name)
-    call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
-    del call.attributes[INSTANCE]
-    known = s.kernel.functions.get(shared)
+    known = s.kernel.functions.get(func)
     if known is not None:
         s.kernel.functions = {name: replace(known, name=name), **s.kernel.functions}
-    for array, calls in list(s.partitioned_arrays.items()):
+    for array, applied in list(s.partitioned_arrays.items()):
         owner, _, rest = array.partition(":")
-        if owner == shared:
-            s.partitioned_arrays[f"{name}:{rest}"] = list(calls)
+        if owner == func:
+            s.partitioned_arrays[f"{name}:{rest}"] = list(applied)
 
 
 def _named(values: Iterable[Any]) -> set[str]:

@@ -91,7 +91,8 @@ def steps_of_loops(kernel: Kernel, kept: dict[int, int], interval: int = 1) -> l
         for around in kernel.around(nest):
             names |= {loop.name for loop in kernel.nests[around].chain}
         outside.setdefault(nest.function, set()).update(names)
-    if all(step in plain_steps(kernel) for step in steps):
+    plain = plain_steps(kernel)
+    if all(step in plain for step in steps):
         return []
     return [*steps, *_banks(kernel, kept, outside)]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from math import ceil
 from typing import Protocol
 
 from allo.schedule import Schedule
 
-from ..apply import Step, StepFailed, apply
-from ..budget import Asked, Built, excess, excess_share
-from ..deadline import Overdue
+from ..apply import Step, accepted
+from ..budget import Asked, Built, excess_share
 from ..model.kernel import Kernel
 from ..solve import Choice
 from .hoist import hoisted, steps_of_loops
@@ -32,14 +30,10 @@ class Builder(Protocol):
     def elapsed(self) -> float:
         """Seconds since it began."""
 
-    def build(
-        self,
-        steps: list[Step],
-        choice: Choice | None,
-        made: Schedule | None = None,
-        most: float | None = None,
+    def keep(
+        self, steps: list[Step], choice: Choice | None, made: Schedule, most: float | None = None
     ) -> Built | None:
-        """A schedule with its report."""
+        """A schedule with its report, kept where it fits."""
 
 
 def try_hoisted(search: Builder) -> None:
@@ -59,21 +53,8 @@ def try_hoisted(search: Builder) -> None:
 
 def _tried(search: Builder, steps: list[Step], most: float) -> Built | None:
     """A design with those of the steps that are not refused; None where it takes too long, or is known."""
-    trial = copy.copy(search.given)
-    kept = []
-    for step in steps:
-        try:
-            apply(trial, [step])
-            kept.append(step)
-        except StepFailed:
-            continue
+    trial, kept = accepted(search.given, steps)
     if not any(step.primitive == "pipeline" for step in kept) or repr(kept) in search.seen:
         return None
     search.seen.add(repr(kept))
-    try:
-        built = search.build(kept, None, trial, most)
-    except Overdue:
-        return None
-    if built is not None and not excess(search.asked.limits, built.report):
-        search.good.append(built)
-    return built
+    return search.keep(kept, None, trial, most)

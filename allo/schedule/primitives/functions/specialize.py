@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection
-from dataclasses import replace
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
@@ -14,6 +13,7 @@ from allo.dialects.diagnostics import HandleTypeError, ScheduleError
 from allo.schedule.handles import FunctionName
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_function
+from allo.schedule.shared import copy_function
 from allo.schedule.state import ScheduleState
 
 
@@ -56,7 +56,7 @@ def specialize(s: ScheduleState, func: FunctionName) -> list[str]:
     names = [func]
     for call in calls[1:]:
         name = _free_name(func, functions_of(s.module))
-        _copy(s, func, function, name)
+        copy_function(s, func, name)
         call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
         names.append(name)
     return names
@@ -95,16 +95,3 @@ def _around(op: ir.Operation) -> list[ir.Operation]:
 
 def _free_name(func: str, taken: Collection[str]) -> str:
     return next(name for n in itertools.count(1) if (name := f"{func}_{n}") not in taken)
-
-
-def _copy(s: ScheduleState, func: str, function: ir.Operation, name: str) -> None:
-    """A copy of the function under another name, with what the schedule knows of it."""
-    made = function.clone(ir.InsertionPoint(function)).operation
-    made.attributes["sym_name"] = ir.StringAttr.get(name)
-    known = s.kernel.functions.get(func)
-    if known is not None:
-        s.kernel.functions = {name: replace(known, name=name), **s.kernel.functions}
-    for array, applied in list(s.partitioned_arrays.items()):
-        owner, _, rest = array.partition(":")
-        if owner == func:
-            s.partitioned_arrays[f"{name}:{rest}"] = list(applied)
