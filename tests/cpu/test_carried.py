@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend.cpu.lowering.loops import late
 from allo.ir.types import float32, index, int16, int32, uint8
 from benchmarks import cpu_edit_distance
 from tests.cpu.test_meetings import N, compare
@@ -130,6 +131,23 @@ def test_every_element_is_what_python_computes(name: str) -> None:
         return
     for seed in range(3):
         compare(ALL[name], seed)
+
+
+def test_no_loop_is_looked_for_where_operations_were_erased(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A handle to an erased operation reads freed memory."""
+    done: list[str] = []
+
+    def noted(name: str) -> None:
+        wrapped = getattr(late, name)
+        monkeypatch.setattr(late, name, lambda *args: (done.append(name), wrapped(*args))[1])
+
+    noted("is_affine_loop")
+    noted("_order")
+    allo.customize(table).build()
+    assert "_order" in done and "is_affine_loop" in done
+    assert "is_affine_loop" not in done[done.index("_order") :]
 
 
 def arrays_of_table() -> None:

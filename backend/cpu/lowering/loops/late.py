@@ -20,9 +20,10 @@ def take_late_last(loop: ir.Operation, memory: EffectAnalysis) -> None:
 
     Late is what depends on a value that a loop carries, or on a scalar that it writes.
     """
-    for op in [loop, *walk(loop)]:
-        if is_affine_loop(op) and not any(is_affine_loop(inner) for inner in walk(op)):
-            _order_in(op, memory)
+    loops = [op for op in (loop, *walk(loop)) if is_affine_loop(op)]
+    # Found before any of them is changed: what is erased in one cannot be read any more.
+    for op in [each for each in loops if not any(map(is_affine_loop, walk(each)))]:
+        _order_in(op, memory)
 
 
 def _order_in(loop: ir.Operation, memory: EffectAnalysis) -> None:
