@@ -5,12 +5,13 @@ PyTorch is an optional extra; nothing here imports it before a model is compiled
 
 from __future__ import annotations
 
+from allo.models.modules.explain import Explanation
+from allo.models.modules.sub import ModuleSchedule
+from allo.models.schedule import ModelSchedule
+
 from .compiler.backend import allo_backend, register, register_if_loaded
 from .compiler.explain import explain
 from .entry import BuiltModel, from_pytorch
-from .modules.explain import Explanation
-from .modules.sub import ModuleSchedule
-from .schedule import ModelSchedule
 
 __all__ = [
     "BuiltModel",

@@ -6,43 +6,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from allo.dialects._mlir import ir
-from allo.dialects.core.locations import location_of, place_of
-from allo.dialects.core.signature import functions_of
-from allo.dialects.diagnostics import ModelError, SourcePlace
-from allo.frontend.kernel_module import KernelModule
+from allo.dialects.diagnostics import ModelError
+from allo.models.compiled import BuiltModel, built_for, schedule_of
+from allo.models.modules.library import choose_kernels
+from allo.models.storage.choices import Storage
+from allo.models.types import Types
 
 from .exporting import KNOWN, export_model
-from .generated import compile_text
-from .lowering import TOP, Generated, lower_model
-from .modules.library import choose_kernels
-from .origin import Origin, Prepared
+from .origin import Prepared, TorchOrigin
 from .pt2e.entry import integers_of, is_converted
-from .schedule import ModelSchedule
-from .storage.choices import Storage
-from .types import Types
 
-
-class BuiltModel:
-    """A built model whose weights are arguments: a call appends them to the inputs.
-
-    Attributes:
-        module: what ``build`` gave.
-        weight_data: the arrays of the weights, in the order of the arguments.
-    """
-
-    def __init__(self, module: Any, weight_data: list[Any], inputs: int) -> None:
-        self.module = module
-        self.weight_data = weight_data
-        self._inputs = inputs
-
-    def __call__(self, *arrays: Any) -> Any:
-        """Run the model on its inputs, and the arrays for results where a target takes those last."""
-        count = self._inputs
-        return self.module(*arrays[:count], *self.weight_data, *arrays[count:])
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.module, name)
+__all__ = ["BuiltModel", "from_pytorch"]
 
 
 def from_pytorch(
@@ -104,58 +78,25 @@ def from_pytorch(
         exported, origin = model.exported(example_inputs), model.origin(example_inputs)
     else:
         exported = export_model(model, example_inputs, KNOWN)
-        origin = Origin(model, example_inputs)
+        origin = TorchOrigin(model, example_inputs)
         floats = not is_converted(exported)
         if not floats:
             exported, origin = integers_of(exported, model, example_inputs)
     names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
     types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
     storage = Storage(weights_as_args, layouts or {})
-    generated = lower_model(exported, types, storage)
-    schedule = ModelSchedule(_compiled(generated), generated, exported, origin)
+    schedule = schedule_of(exported, origin, types, storage)
     if floats:  # the order of operations in a quantised model is that of its reference
         choose_kernels(schedule, exported, library, storage)
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
     if verify:
         schedule.verify_steps(verify)
-    if target == "mlir":
-        return schedule
-    if target == "llvm":
-        built = schedule.build()
-    else:
-        built = schedule.build(target=target, mode=mode, project=project)
-    if not weights_as_args:
-        return built
-    return BuiltModel(built, schedule.weight_data, len(exported.inputs))
-
-
-def _compiled(generated: Generated) -> KernelModule:
-    """Compile the kernels; operations then have the places of the model's own lines."""
-    text = "".join(f"{line}\n" for line, _ in generated.lines)
-    kernel, file = compile_text(text, TOP, generated.namespace)
-    places = {number + 1: place for number, (_, place) in enumerate(generated.lines)}
-    with kernel.context:
-        for function in functions_of(kernel.module).values():
-            _relocate(function, file, places, {})
-    return kernel
-
-
-def _relocate(
-    op: Any,
-    file: str,
-    places: Mapping[int, SourcePlace | None],
-    made: dict[int, ir.Location],
-) -> None:
-    """Give an operation, and those in it, the line of the model that its line was made of."""
-    written = place_of(op)
-    line = written.line if written and written.file == file else 0
-    place = places.get(line)
-    if place is not None:
-        if line not in made:
-            made[line] = location_of(place)
-        op.location = made[line]
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                _relocate(inner.operation, file, places, made)
+    return built_for(
+        schedule,
+        len(exported.inputs),
+        target=target,
+        mode=mode,
+        project=project,
+        weights_as_args=bool(weights_as_args),
+    )

@@ -1,4 +1,4 @@
-"""``torch.export`` and what is read from it: a :class:`~allo.torch.graph.Model`."""
+"""``torch.export`` and what is read from it: a :class:`~allo.models.graph.Model`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
+from allo.models.graph import Meta, Model, ModuleCall, Operator, Ref, Stored
+from allo.models.operators import OPERATORS
+from allo.models.operators.nearest import nearest_form
 
-from .graph import Meta, Model, ModuleCall, Operator, Ref, Stored
-from .operators import OPERATORS
-from .operators.nearest import nearest_form
 from .places import module_of_error, place_of_error, place_of_trace
 from .pt2e.tensors import QuantisedTensors
 from .wheel import load_torch

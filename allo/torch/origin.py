@@ -1,4 +1,4 @@
-"""What a schedule was made of: the PyTorch model and its example inputs, or a graph that is there already."""
+"""The PyTorch model and its example inputs that a schedule was made of, or a model exported already."""
 
 from __future__ import annotations
 
@@ -7,26 +7,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from allo.models.graph import Model
+from allo.models.origin import Origin
+
 from .exporting import elements, evaluating
-from .graph import Model
 from .wheel import load_torch
+
+JUDGE = "PyTorch"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class TorchOrigin(Origin):
     """A PyTorch model and the inputs it was exported with.
 
     Attributes:
         model: the ``torch.nn.Module``.
         example_inputs: its inputs.
+        judge: who computes the results, as messages call it.
     """
 
     model: Any
     example_inputs: Sequence[Any]
+    judge: str = JUDGE
 
     def kinds(self) -> dict[str, str]:
         """The class of each module by its path, without the model itself."""
-        return {path: type(m).__name__ for path, m in self.model.named_modules() if path}
+        return kinds_of(self.model)
 
     def weights(self, path: str) -> dict[str, Any]:
         """The parameters of a module and of those in it, then the buffers, as arrays by name."""
@@ -40,8 +46,7 @@ class Origin:
 
     def inputs(self) -> list[Any]:
         """The example inputs as arrays."""
-        torch = load_torch()
-        return [elements(torch, tensor) for tensor in self.example_inputs]
+        return arrays_of(self.example_inputs)
 
     def expected(self) -> list[Any]:
         """What PyTorch computes from the example inputs, as arrays."""
@@ -50,6 +55,17 @@ class Origin:
             result = self.model(*self.example_inputs)
         leaves = torch.utils._pytree.tree_leaves(result)
         return [elements(torch, leaf) for leaf in leaves]
+
+
+def kinds_of(model: Any) -> dict[str, str]:
+    """The class of each module of a PyTorch model by its path, without the model itself."""
+    return {path: type(module).__name__ for path, module in model.named_modules() if path}
+
+
+def arrays_of(tensors: Sequence[Any]) -> list[Any]:
+    """The elements of tensors, as arrays."""
+    torch = load_torch()
+    return [elements(torch, tensor) for tensor in tensors]
 
 
 class Prepared(ABC):

@@ -12,10 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from allo.models.integers.reference import Reference
 from allo.torch.exporting import KNOWN, export_model
-from allo.torch.integers.reference import Reference
-from allo.torch.integers.running import FloatModel, run_operator
 from allo.torch.pt2e.convert import Converted, convert
+from allo.torch.running import FloatModel, run_operator
 from tests.torch.support import tensor
 
 

@@ -306,7 +306,7 @@ def test_a_step_that_one_module_refuses_changes_none() -> None:
 
 
 def test_a_step_that_changes_the_result_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from allo.torch.modules.fusing import nests
+    from allo.models.modules.fusing import nests
 
     s = compiled(Network())
     before = str(s.module)

@@ -15,13 +15,13 @@ from torch import nn
 import allo
 from allo.errors import ModelError, UnsupportedOperatorError
 from allo.frontend import from_pytorch
+from allo.models.integers.arithmetic import multipliers
 from allo.torch.exporting import KNOWN, export_model
-from allo.torch.integers.arithmetic import multipliers
-from allo.torch.integers.running import FloatModel, fold_fixed
 from allo.torch.quantize.observe import Peaks
 from allo.torch.quantize.rewrite import rewrite
 from allo.torch.quantize.smooth import migrate, migrated_norms
 from allo.torch.quantize.weights import SCHEMES, quantize_rows
+from allo.torch.running import FloatModel, fold_fixed
 from tests.torch import models
 from tests.torch.support import arrays, assert_equal_bits, check_hardware, initialised, tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from allo.torch.operators import FAMILIES, OPERATORS
+from allo.models.operators import FAMILIES, OPERATORS
 from tests.torch.cases import CASES
 from tests.torch.test_operators import IN_HARDWARE
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..modules.explain import Explained, Explanation
+from allo.models.modules.explain import Explained, Explanation
+
 from ..places import place_of_trace
 from ..wheel import load_torch
 from .graph import CompiledGraph, Outcome

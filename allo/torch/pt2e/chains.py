@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..graph import Model, Operator, Ref
-from ..integers.editing import array_of
+from allo.models.graph import Model, Operator, Ref
+from allo.models.integers.editing import array_of
+
 from .values import Ending, Grid
 
 QUANTIZE = frozenset(

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Meta, Model, Operator, Ref
-from ..integers.arithmetic import multipliers
-from ..integers.editing import array_of, beside, readers_of, renamed
-from ..integers.pointwise import POINTWISE
-from ..integers.pools import windowed
-from ..operators import VIEWS
+from allo.models.graph import Meta, Model, Operator, Ref
+from allo.models.integers.arithmetic import multipliers
+from allo.models.integers.editing import array_of, beside, readers_of, renamed
+from allo.models.integers.pointwise import POINTWISE
+from allo.models.integers.pools import windowed
+from allo.models.operators import VIEWS
+
 from .chains import QUANTIZE, ending_of, grid_of
 from .pairs import PAIRS, pair_of
 from .pools import POOLS, pool_args

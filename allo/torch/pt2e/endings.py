@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..integers.arithmetic import Array, multipliers
+from allo.models.integers.arithmetic import Array, multipliers
+
 from .values import Ending
 
 _MARGIN = 1024

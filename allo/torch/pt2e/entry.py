@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Model, Operator
-from ..integers.origin import ReferenceOrigin
-from ..integers.reference import Reference
-from ..integers.running import run_operator
+from allo.models.graph import Model, Operator
+from allo.models.integers.reference import Reference
+from allo.models.origin import ReferenceOrigin
+
+from ..origin import JUDGE, arrays_of, kinds_of
+from ..running import run_operator
 from ..wheel import load_torch
 from .convert import convert, is_converted
 
@@ -22,7 +24,10 @@ def integers_of(
 ) -> tuple[Model, ReferenceOrigin]:
     """The integer graph of an exported model, and what a verified schedule of it is compared with."""
     graph = convert(load_torch(), exported).graph
-    return graph, ReferenceOrigin(model, example_inputs, graph, reference_of(graph))
+    origin = ReferenceOrigin(
+        graph, reference_of(graph), arrays_of(example_inputs), kinds_of(model), JUDGE
+    )
+    return graph, origin
 
 
 def reference_of(graph: Model) -> Callable[..., list[Any]]:

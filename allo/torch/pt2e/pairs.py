@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Operator, Ref
-from ..integers.arithmetic import Array, multipliers
-from ..integers.running import run_operator
+from allo.models.graph import Operator, Ref
+from allo.models.integers.arithmetic import Array, multipliers
+
+from ..running import run_operator
 from .tables import whole
 from .values import Ending, Function, Levels
 

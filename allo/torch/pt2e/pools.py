@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Operator, Ref
-from ..integers.arithmetic import sum_type
-from ..integers.editing import listed
+from allo.models.graph import Operator, Ref
+from allo.models.integers.arithmetic import sum_type
+from allo.models.integers.editing import listed
+
 from .endings import ended
 from .values import Ending, Levels
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Model, Operator, Ref, Stored
-from ..integers.arithmetic import Array, sum_type
-from ..integers.editing import array_of, listed
-from ..operators.convolutions import named_padding
+from allo.models.graph import Model, Operator, Ref, Stored
+from allo.models.integers.arithmetic import Array, sum_type
+from allo.models.integers.editing import array_of, listed
+from allo.models.operators.convolutions import named_padding
+
 from .endings import ended, left_float
 from .values import Ending, Levels
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Operator
-from ..integers.arithmetic import Array
-from ..integers.running import run_operator
+from allo.models.graph import Operator
+from allo.models.integers.arithmetic import Array
+
+from ..running import run_operator
 from .values import Function, Grid, Levels
 
 

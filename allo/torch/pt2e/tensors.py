@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..graph import Meta, Ref, named_in
+from allo.models.graph import Meta, Ref, named_in
 
 _STORED = {"quint8": ("uint8", 0, 255), "qint8": ("int8", -128, 127)}
 _QUANTIZE = {"aten.quantize_per_tensor.default", "aten.quantize_per_tensor.tensor_qparams"}

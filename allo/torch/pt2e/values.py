@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Operator
-from ..integers.arithmetic import Array
+from allo.models.graph import Operator
+from allo.models.integers.arithmetic import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..graph import Model, Operator, Ref
-from ..integers.editing import readers_of
-from ..integers.pointwise import POINTWISE
-from ..integers.running import CHAIN
+from allo.models.graph import Model, Operator, Ref
+from allo.models.integers.editing import readers_of
+from allo.models.integers.pointwise import POINTWISE
+
+from ..running import CHAIN
 from .plan import TABLES
 
 _CURVED = TABLES | {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..exporting import KNOWN, export_model
-from ..integers.running import FloatModel, fold_fixed
 from ..pt2e.convert import convert
+from ..running import FloatModel, fold_fixed
 from ..wheel import load_torch
 from .inputs import samples_of
 from .model import QuantizedModel

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ModelError
-
-from ..integers.arithmetic import Array
+from allo.models.integers.arithmetic import Array
 
 
 def samples_of(torch: Any, data: Any, what: str) -> list[tuple[Any, ...]]:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ModelError
+from allo.models.graph import Model
+from allo.models.integers.arithmetic import Array
+from allo.models.integers.reference import Reference
+from allo.models.origin import Origin, ReferenceOrigin
+from allo.models.schedule import ModelSchedule
 
 from ..entry import from_pytorch
-from ..graph import Model
-from ..integers.arithmetic import Array
-from ..integers.origin import ReferenceOrigin
-from ..integers.reference import Reference
-from ..origin import Origin, Prepared
-from ..schedule import ModelSchedule
+from ..origin import JUDGE, Prepared, TorchOrigin, kinds_of
 from ..wheel import load_torch
 from .inputs import arrays_of, samples_of, shapes_text
 from .table import AccuracyTable, Row
@@ -71,7 +71,8 @@ class QuantizedModel(Prepared):
 
     def origin(self, example_inputs: Sequence[Any]) -> Origin:
         """What a verified schedule is compared with: the reference."""
-        return ReferenceOrigin(self._original, example_inputs, self.graph, self.reference)
+        arrays, kinds = arrays_of(example_inputs), kinds_of(self._original)
+        return ReferenceOrigin(self.graph, self.reference, arrays, kinds, JUDGE)
 
     def customize(self, *, weights_as_args: bool = False) -> ModelSchedule:
         """The schedule of the integer model."""
@@ -96,7 +97,7 @@ class QuantizedModel(Prepared):
         for sample in samples:
             arrays = arrays_of(sample)
             self._check(arrays)
-            exact = Origin(self._original, sample).expected()[0]
+            exact = TorchOrigin(self._original, sample).expected()[0]
             before.append(exact.reshape(exact.shape or (1,)))
             first = self.reference(*arrays)
             after.append(first[0] if isinstance(first, tuple) else first)

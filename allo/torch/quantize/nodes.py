@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Meta, Model, Operator, Ref, Stored
-from ..integers.editing import array_of, renamed
-from ..integers.running import CHAIN
+from allo.models.graph import Meta, Model, Operator, Ref, Stored
+from allo.models.integers.editing import array_of, renamed
+
 from ..pt2e.convert import RELU
 from ..pt2e.products import PRODUCTS, TRANSPOSED, by_channel, from_channels
+from ..running import CHAIN
 from .observe import Peaks
 from .plan import KEEPING, TABLES, Plan, unsupported
 from .weights import Scheme, least_scale, quantize_rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..integers.arithmetic import Array
+from allo.models.integers.arithmetic import Array
 
 
 class Peaks:

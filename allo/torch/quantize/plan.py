@@ -8,15 +8,15 @@ follow their operands. Norms, softmax and arithmetic with constants are done in 
 from __future__ import annotations
 
 from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
+from allo.models.graph import Model, Operator
+from allo.models.integers.editing import readers_of
+from allo.models.operators import VIEWS
 
-from ..graph import Model, Operator
-from ..integers.editing import readers_of
-from ..integers.running import CHAIN
-from ..operators import VIEWS
 from ..pt2e.convert import MAXIMA, MOVES, RELU
 from ..pt2e.pairs import PAIRS
 from ..pt2e.pools import POOLS
 from ..pt2e.products import PRODUCTS
+from ..running import CHAIN
 
 KEEPING = {*MOVES, RELU, *MAXIMA}
 """Operators whose result has the scale of their operand."""

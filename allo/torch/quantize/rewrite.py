@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Meta, Model, Operator, Ref
-from ..integers.editing import array_of, beside, readers_of, rename_values
-from ..integers.pools import windowed
+from allo.models.graph import Meta, Model, Operator, Ref
+from allo.models.integers.editing import array_of, beside, readers_of, rename_values
+from allo.models.integers.pools import windowed
+
 from .chains import join_chains
 from .spelled import join_norms
 

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..graph import Model, Operator, Ref
-from ..integers.editing import array_of, readers_of
+from allo.models.graph import Model, Operator, Ref
+from allo.models.integers.editing import array_of, readers_of
+
 from .observe import Peaks
 
 NORMS = ("aten.layer_norm.default", "aten.rms_norm.default")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..graph import Model, Operator, Ref
-from ..integers.editing import array_of, beside, readers_of
+from allo.models.graph import Model, Operator, Ref
+from allo.models.integers.editing import array_of, beside, readers_of
 
 _ROOTS = {"aten.rsqrt.default": "aten.mul.Tensor", "aten.sqrt.default": "aten.div.Tensor"}
 """A root, and the operator that takes it."""

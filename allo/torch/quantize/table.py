@@ -14,7 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ..integers.arithmetic import Array
+from allo.models.integers.arithmetic import Array
 
 _WIDTH = 100
 

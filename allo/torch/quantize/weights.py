@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allo.dialects.diagnostics import ModelError
-
-from ..integers.arithmetic import Array
+from allo.models.integers.arithmetic import Array
 
 GROUP = 128
 """Weights that share a scale in ``w4a8``."""

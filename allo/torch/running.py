@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Model, Operator
-from .arithmetic import Array
-from .editing import resolved
+from allo.models.graph import Model, Operator
+from allo.models.integers.arithmetic import Array
+from allo.models.integers.editing import resolved
 
 _RESHAPED = {f"aten.{name}.default": "aten.reshape.default" for name in ("view", "_unsafe_view")}
 """A view of an array that another order of operators has left in pieces is a copy."""

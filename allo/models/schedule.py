@@ -1,4 +1,4 @@
-"""``ModelSchedule``: the schedule of a PyTorch model, by module paths too."""
+"""``ModelSchedule``: the schedule of a model, by module paths too."""
 
 from __future__ import annotations
 

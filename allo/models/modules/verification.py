@@ -1,4 +1,4 @@
-"""A design compared with the PyTorch model that it was made of, on the example inputs."""
+"""A design compared with the model that it was made of, on the example inputs."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ TOLERANCE = 1e-4
 
 
 class Verification:
-    """What PyTorch computes, kept to compare designs with it.
+    """What the model computes, kept to compare designs with it.
 
     Args:
         origin: the model and its example inputs.
         weights: the arrays that a call takes behind the inputs.
-        tolerance: how far a float may be from PyTorch's, relative or absolute.
+        tolerance: how far a float may be from the model's, relative or absolute.
     """
 
     def __init__(self, origin: Origin, weights: list[Any], tolerance: float) -> None:
         self.tolerance = tolerance
         self._given = [*origin.inputs(), *weights]
         self._expected = origin.expected()
+        self._judge = origin.judge
 
     def check_start(self, s: Schedule) -> None:
         """Compare a design before any step.
 
         Raises:
-            ModelError: it differs from PyTorch.
+            ModelError: it differs from the model.
         """
         wrong = self._difference(s)
         if wrong:
             raise ModelError(
-                f"The design differs from PyTorch before any step: {wrong}.",
+                f"The design differs from {self._judge} before any step: {wrong}.",
                 place_of_caller(),
                 help="element types of op_dtypes round; give the tolerance that they need, "
                 "such as verify=0.01.",
@@ -49,7 +50,7 @@ class Verification:
         """Compare a design after a step.
 
         Raises:
-            StepError: it differs from PyTorch.
+            StepError: it differs from the model.
         """
         wrong = self._difference(s)
         if wrong:
@@ -82,6 +83,6 @@ class Verification:
             return ""
         at = tuple(int(k) for k in np.argwhere(~same)[0])
         return (
-            f"element {list(at)} is {mine[at]:.6g}, and PyTorch's is {theirs[at]:.6g} "
+            f"element {list(at)} is {mine[at]:.6g}, and {self._judge}'s is {theirs[at]:.6g} "
             f"({int((~same).sum())} of {same.size} elements differ by more than {self.tolerance:g})"
         )

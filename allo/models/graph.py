@@ -1,4 +1,4 @@
-"""A model as the lowering reads it: operators in order, inputs, weights. No PyTorch here."""
+"""A model as the lowering reads it: operators in order, inputs, weights. No importer here."""
 
 from __future__ import annotations
 

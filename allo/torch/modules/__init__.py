@@ -1,1 +1,0 @@
-"""Schedules by module path: sub-schedules, and steps that are verified against PyTorch."""
