@@ -19,6 +19,8 @@ def __getattr__(name: str) -> Any:
         from .build import build_module
 
         return build_module
+    if name == "from_tflite":
+        return import_module("allo.tflite").from_tflite
     if name == "from_pytorch":  # by name: the package is above this one
         return import_module("allo.torch").from_pytorch
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

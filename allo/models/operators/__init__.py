@@ -15,6 +15,7 @@ from . import (
     quantized,
     reductions,
     shapes,
+    tflite,
 )
 
 FAMILIES = (
@@ -28,6 +29,7 @@ FAMILIES = (
     gathers,
     shapes,
     quantized,
+    tflite,
 )
 
 INTEGERS = integers.INTEGERS

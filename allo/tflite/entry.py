@@ -1,0 +1,101 @@
+"""``from_tflite``: a TFLite file as a schedule, or built for a target."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from allo.models.compiled import built_for, schedule_of
+from allo.models.integers.arithmetic import Array
+from allo.models.origin import ReferenceOrigin
+from allo.models.places import place_of_caller
+from allo.models.storage.choices import Storage
+from allo.models.types import Types
+
+from .convert import graph_of
+from .network import Network
+from .reader import read_network
+from .reference import Integers
+
+JUDGE = "the integer reference"
+
+
+def from_tflite(
+    model: str | PathLike[str] | bytes | bytearray,
+    *,
+    target: str = "llvm",
+    mode: str = "csim",
+    project: str = "top.prj",
+    weights_as_args: bool | Sequence[str] = False,
+    layouts: Mapping[str, Sequence[int]] | None = None,
+    verify: bool = False,
+    verbose: bool = False,
+) -> Any:
+    """Compile a TFLite network of int8 or int16.
+
+    Every tensor has the integers that TFLite's reference kernels give, bit for bit. Images stay as they
+    lie, ``[batch, height, width, channel]``. Each operator becomes a function named after it and its
+    number in the file: ``conv2d_3``.
+
+    Args:
+        model: the path of a ``.tflite`` file, or its bytes.
+        target: ``"mlir"`` for the Schedule, ``"llvm"`` for a function on NumPy arrays, or another
+            target of ``Schedule.build``.
+        mode: step of an HLS target.
+        project: folder of an HLS target.
+        weights_as_args: weights are arguments behind the inputs, and not constants; the result then has
+            ``weight_data``, and a built one appends it when it is called. A list of patterns of their
+            paths, such as ``["conv2d_*.weight"]``, makes those arguments.
+        layouts: for patterns of paths of weights, the order in which their dimensions are stored,
+            such as ``{"conv2d_*.weight": (1, 2, 3, 0)}``.
+        verify: compare with the integer reference on random inputs now, and after each step of the
+            schedule.
+        verbose: print the kernels and the core IR.
+
+    Raises:
+        ToolMissingError: the package ``tflite`` is not installed; the extra ``tflite`` brings it.
+        ModelError: what is no TFLite file, or has dynamic shapes.
+        UnsupportedOperatorError: an operator, or a form of one, that is not supported.
+        StepError: raised by a step of a verified schedule that changes the result.
+    """
+    network = read_network(model)
+    graph = graph_of(network, place_of_caller())
+    origin = ReferenceOrigin(
+        graph,
+        Integers(network),
+        example_inputs(network),
+        {node.path: node.kind for node in network.nodes},
+        JUDGE,
+    )
+    storage = Storage(weights_as_args, layouts or {})
+    schedule = schedule_of(graph, origin, Types(None, ()), storage)
+    if verbose:
+        sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
+    if verify:
+        schedule.verify_steps(verify)
+    return built_for(
+        schedule,
+        len(graph.inputs),
+        target=target,
+        mode=mode,
+        project=project,
+        weights_as_args=bool(weights_as_args),
+    )
+
+
+def example_inputs(network: Network, seed: int = 0) -> list[Array]:
+    """Random inputs of a network: integers of the whole range, floats that the integers stand for."""
+    random = np.random.default_rng(seed)
+    found: list[Array] = []
+    for index in network.inputs:
+        info = network.tensors[index]
+        if info.dtype.startswith("float"):
+            found.append(random.standard_normal(info.shape).astype(info.dtype))
+        else:
+            low, high = info.bounds
+            found.append(random.integers(low, high + 1, info.shape).astype(info.dtype))
+    return found

@@ -1,0 +1,21 @@
+"""SOFTMAX of int8: exponentials by table, their sum's reciprocal by three steps of Newton's method."""
+
+from __future__ import annotations
+
+from ..building import Building
+from ..network import Node
+from ..tables import exponentials
+from .family import Conversion
+
+
+def _softmax(building: Building, node: Node) -> None:
+    source, result = building.network.operand(node, 0), building.network.result(node)
+    building.check_integers(node, source, result)
+    if (source.dtype, result.dtype) != ("int8", "int8"):
+        raise building.refusal(node, f"is of {source.dtype}", "a softmax of int8 is supported.")
+    table = exponentials(source.scale, node.options.Beta())
+    args = {"input": building.value(source), "table": building.constant(node, "exponentials", table)}
+    building.add(node, "tflite.softmax", args, result)
+
+
+CONVERSIONS: dict[str, Conversion] = {"SOFTMAX": _softmax}
