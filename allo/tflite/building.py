@@ -72,7 +72,11 @@ class Building:
 
     def add(self, node: Node, target: str, args: dict[str, Any], result: TensorInfo) -> None:
         """An operator that makes a result of a node."""
-        name = node.path if len(node.outputs) == 1 else f"{node.path}_{node.outputs.index(result.index)}"
+        name = (
+            node.path
+            if len(node.outputs) == 1
+            else f"{node.path}_{node.outputs.index(result.index)}"
+        )
         self._names[result.index] = name
         self.step(node, name, target, args, Meta(result.shape, result.dtype))
 
@@ -112,7 +116,9 @@ class Building:
         rights = [max(-e, 0) for _, e in factors]
         found = {
             word: self.table(node, word, [m for m, _ in factors]),
-            f"{word}_left": self.table(node, f"{word}_left", [1 << max(e, 0) for _, e in factors], "int64"),
+            f"{word}_left": self.table(
+                node, f"{word}_left", [1 << max(e, 0) for _, e in factors], "int64"
+            ),
             f"{word}_right": self.table(node, f"{word}_right", rights),
             f"{word}_half": self.table(node, f"{word}_half", [(1 << r) >> 1 for r in rights]),
         }
@@ -121,7 +127,7 @@ class Building:
         return {**found, f"{word}_sign": self.table(node, f"{word}_sign", signs)}
 
     def staircase(self, node: Node, word: str, found: Staircase, bits: int) -> dict[str, Any]:
-        """The arguments of :meth:`ending` for sums of so many bits, by a multiplier, an addend and a shift."""
+        """As :meth:`ending`, of sums of so many bits: a multiplier, an addend and a shift."""
         widest = int(found.multipliers.max()).bit_length()
         dtype = "int16" if widest < 16 else "int32"
         return {

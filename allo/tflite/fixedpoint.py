@@ -45,9 +45,11 @@ def once(x: Array, rate: Array | float) -> Array:
     """``x · rate`` in float64, rounded once, halves away from zero."""
     product = np.asarray(x, np.float64) * rate
     whole = np.trunc(product)
-    return np.asarray(whole + np.where(np.abs(product - whole) >= 0.5, np.sign(product), 0), np.int64)
+    return np.asarray(
+        whole + np.where(np.abs(product - whole) >= 0.5, np.sign(product), 0), np.int64
+    )
 
 
 def raised(x: Array, bits: int) -> Array:
     """``x · 2 ** bits`` within int32."""
-    return np.clip(np.asarray(x, np.int64) << bits, LEAST, MOST)
+    return np.asarray(np.clip(np.asarray(x, np.int64) << bits, LEAST, MOST))

@@ -118,7 +118,11 @@ class _Reader:
         kind = self.operators.get(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()), "unknown")
         if kind == "CUSTOM":
             kind = f"CUSTOM {(code.CustomCode() or b'').decode()}"
-        name, table, options = self.options.get(op.BuiltinOptionsType(), ""), op.BuiltinOptions(), None
+        name, table, options = (
+            self.options.get(op.BuiltinOptionsType(), ""),
+            op.BuiltinOptions(),
+            None,
+        )
         if table is not None and hasattr(self.schema, name):
             options = getattr(self.schema, name)()
             options.Init(table.Bytes, table.Pos)
@@ -136,5 +140,7 @@ def _quantisation(of: Any) -> tuple[Array, Array, int]:
     if of is None or not of.ScaleLength():
         return np.zeros(0, np.float32), np.zeros(0, np.int64), 0
     scales = np.array(of.ScaleAsNumpy(), np.float32)
-    zeros = np.array(of.ZeroPointAsNumpy(), np.int64) if of.ZeroPointLength() else np.zeros(1, np.int64)
+    zeros = (
+        np.array(of.ZeroPointAsNumpy(), np.int64) if of.ZeroPointLength() else np.zeros(1, np.int64)
+    )
     return scales, np.broadcast_to(zeros, scales.shape), of.QuantizedDimension()

@@ -12,6 +12,8 @@ from .network import TensorInfo
 
 HIGH = 31
 """Bits of a mantissa."""
+LEFT_SHIFT = {"int8": 20, "int16": 15}
+"""Bits that operands of a sum are shifted to the left by, before they are brought to one scale."""
 
 
 def quantised(real: float) -> tuple[int, int]:
@@ -59,3 +61,21 @@ def product_rates(
     """Of each channel, what a sum of products is multiplied by, in float64."""
     scales = np.broadcast_to(weight.scales.astype(np.float64), channels)
     return np.asarray(source.scale * scales / result.scale)
+
+
+def sum_factors(
+    left: TensorInfo, right: TensorInfo, result: TensorInfo
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """What the two operands and the sum of an ADD or SUB are multiplied by."""
+    twice = 2 * max(left.scale, right.scale)
+    shift = LEFT_SHIFT[result.dtype]
+    return (
+        quantised(left.scale / twice),
+        quantised(right.scale / twice),
+        quantised(twice / ((1 << shift) * result.scale)),
+    )
+
+
+def product_factor(left: TensorInfo, right: TensorInfo, result: TensorInfo) -> tuple[int, int]:
+    """What a product of two activations is multiplied by."""
+    return quantised(left.scale * right.scale / result.scale)

@@ -1,9 +1,10 @@
 """The shortest multiplier that ends a layer's sums as TFLite does.
 
-With the zero point and the bounds, the integer that a sum becomes is a staircase: it rises at some sums, 255
-at most for int8. Any ``(sum · multiplier + addend) >> shift`` that rises at the same sums is the same function on
-every sum that the layer can have, so kernels have the one with the smallest shift, the same for all channels
-where multipliers stay short: one product by 10 to 25 bits, where TFLite multiplies by 31 and rounds twice.
+With the zero point and the bounds, the integer that a sum becomes is a staircase: it rises at some sums,
+255 at most for int8. Any ``(sum · multiplier + addend) >> shift`` that rises at the same sums is the same
+function on every sum that the layer can have, so kernels have the one with the smallest shift, the same for
+all channels where multipliers stay short: one product by 10 to 25 bits, where TFLite multiplies by 31 and
+rounds twice.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class _Known:
 
 
 def _rises(step: Step, rates: Array, bounds: Array, levels: Array) -> Array:
-    """The least sum of each level, ``[channel, level]``: ``bound + 1`` where none within the bounds has it."""
+    """The least sum of each level, ``[channel, level]``: ``bound + 1`` where none has it."""
     least, most = -bounds - 1, bounds + 1
     guess = np.ceil((levels - 0.5) / np.maximum(rates, 1e-30)[:, None])
     guess = np.clip(guess, least.astype(np.float64), most.astype(np.float64)).astype(np.int64)
@@ -141,7 +142,9 @@ def _rises(step: Step, rates: Array, bounds: Array, levels: Array) -> Array:
     return np.asarray(above)
 
 
-def _extreme(shifted: Array, sums: Array, multipliers: Array, none: int, extreme: Callable[..., Array]) -> Array:
+def _extreme(
+    shifted: Array, sums: Array, multipliers: Array, none: int, extreme: Callable[..., Array]
+) -> Array:
     """The greatest or least addend that the sums ask for."""
     there = ~np.isnan(sums)
     whole = np.where(there, sums, 0).astype(np.int64)

@@ -22,9 +22,7 @@ def exponentials(scale: float, beta: float) -> Array:
     """``exp(beta * scale * -n)`` for n of 0 … 255, in units of 2 ** -31, int32; 0 beyond what is summed."""
     real = min(float(np.float32(beta)) * scale * (1 << (31 - _DIFFERENCE_BITS)), (1 << 31) - 1.0)
     mantissa, shift = quantised(real)
-    radius = floor(
-        ((1 << _DIFFERENCE_BITS) - 1) * float(1 << (31 - _DIFFERENCE_BITS)) / 2.0**shift
-    )
+    radius = floor(((1 << _DIFFERENCE_BITS) - 1) * float(1 << (31 - _DIFFERENCE_BITS)) / 2.0**shift)
     steps = -np.arange(256, dtype=np.int64)
     kept = steps >= -radius
     values = _exponential(high(np.where(kept, steps, 0) * (1 << shift), mantissa))

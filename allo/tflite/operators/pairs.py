@@ -6,24 +6,8 @@ from typing import Any
 
 from ..building import Building
 from ..network import Node, TensorInfo
-from ..scales import clamped, quantised
+from ..scales import LEFT_SHIFT, clamped, product_factor, sum_factors
 from .family import Conversion
-
-LEFT_SHIFT = {"int8": 20, "int16": 15}
-"""Bits that operands of a sum are shifted to the left by, before they are brought to one scale."""
-
-
-def sum_factors(
-    left: TensorInfo, right: TensorInfo, result: TensorInfo
-) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """What the two operands and the sum of an ADD or SUB are multiplied by."""
-    twice = 2 * max(left.scale, right.scale)
-    shift = LEFT_SHIFT[result.dtype]
-    return (
-        quantised(left.scale / twice),
-        quantised(right.scale / twice),
-        quantised(twice / ((1 << shift) * result.scale)),
-    )
 
 
 def _operands(building: Building, node: Node) -> tuple[TensorInfo, TensorInfo, TensorInfo]:
@@ -75,11 +59,6 @@ def _mul(building: Building, node: Node) -> None:
         **_bounds(node, result),
     }
     building.add(node, "tflite.mul", args, result)
-
-
-def product_factor(left: TensorInfo, right: TensorInfo, result: TensorInfo) -> tuple[int, int]:
-    """What a product of two activations is multiplied by."""
-    return quantised(left.scale * right.scale / result.scale)
 
 
 CONVERSIONS: dict[str, Conversion] = {"ADD": _add, "SUB": _sub, "MUL": _mul}

@@ -9,8 +9,8 @@ import numpy as np
 from allo.models.integers.arithmetic import Array
 
 from ..building import Building
-from ..network import Node, TensorInfo
 from ..fixedpoint import once, times
+from ..network import Node, TensorInfo
 from ..scales import clamped, product_rates, quantised
 from ..steps import shortest
 from .family import Conversion, window_padding
@@ -78,9 +78,10 @@ def ended(
         bound = bound + np.abs(added.astype(np.int64))
     bits = int(bound.max()).bit_length() + 1
     least, most = clamped(result, activation)
-    arguments = {
+    bits = min(bits, 64 if wide else 32)
+    arguments: dict[str, Any] = {
         "bias": None if added is None else building.weight(node, "bias", added),
-        "bits": min(bits, 64 if wide else 32),
+        "bits": bits,
         "zero_input": source.zero,
         "zero": result.zero,
         "low": least,
@@ -101,7 +102,7 @@ def ended(
         most - result.zero,
     )
     if found is not None:
-        return arguments | building.staircase(node, "factor", found, arguments["bits"])
+        return arguments | building.staircase(node, "factor", found, bits)
     if single:
         raise building.refusal(
             node,
@@ -111,14 +112,18 @@ def ended(
     return arguments | building.ending(node, "factor", factors)
 
 
-def _window(options: Any, sizes: tuple[int, ...], source: TensorInfo, result: TensorInfo) -> dict[str, Any]:
+def _window(
+    options: Any, sizes: tuple[int, ...], source: TensorInfo, result: TensorInfo
+) -> dict[str, Any]:
     """Strides, dilations and what stands before the image, of height and width."""
     strides = [options.StrideH(), options.StrideW()]
     dilations = [options.DilationHFactor(), options.DilationWFactor()]
     before = [0, 0]
     if options.Padding() == 0:  # SAME
         before = [
-            window_padding(sizes[d], strides[d], dilations[d], source.shape[1 + d], result.shape[1 + d])
+            window_padding(
+                sizes[d], strides[d], dilations[d], source.shape[1 + d], result.shape[1 + d]
+            )
             for d in range(2)
         ]
     return {"stride": strides, "dilation": dilations, "padding": before}
@@ -140,7 +145,9 @@ def _conv2d(building: Building, node: Node) -> None:
         "input": building.value(source),
         "weight": building.weight(node, "weight", data),
         **_window(options, data.shape[1:3], source, result),
-        **ended(building, node, (source, weight, bias, result), rows, options.FusedActivationFunction()),
+        **ended(
+            building, node, (source, weight, bias, result), rows, options.FusedActivationFunction()
+        ),
     }
     building.add(node, "tflite.conv2d", args, result)
 
@@ -155,7 +162,9 @@ def _depthwise(building: Building, node: Node) -> None:
         "input": building.value(source),
         "weight": building.weight(node, "weight", data),
         **_window(options, data.shape[1:3], source, result),
-        **ended(building, node, (source, weight, bias, result), rows, options.FusedActivationFunction()),
+        **ended(
+            building, node, (source, weight, bias, result), rows, options.FusedActivationFunction()
+        ),
     }
     building.add(node, "tflite.depthwise_conv2d", args, result)
 

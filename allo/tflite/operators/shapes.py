@@ -13,4 +13,8 @@ def _reshape(building: Building, node: Node) -> None:
     building.add(node, "aten.view.default", args, result)
 
 
-CONVERSIONS: dict[str, Conversion] = {"RESHAPE": _reshape, "SQUEEZE": _reshape, "EXPAND_DIMS": _reshape}
+CONVERSIONS: dict[str, Conversion] = {
+    "RESHAPE": _reshape,
+    "SQUEEZE": _reshape,
+    "EXPAND_DIMS": _reshape,
+}

@@ -14,7 +14,10 @@ def _softmax(building: Building, node: Node) -> None:
     if (source.dtype, result.dtype) != ("int8", "int8"):
         raise building.refusal(node, f"is of {source.dtype}", "a softmax of int8 is supported.")
     table = exponentials(source.scale, node.options.Beta())
-    args = {"input": building.value(source), "table": building.constant(node, "exponentials", table)}
+    args = {
+        "input": building.value(source),
+        "table": building.constant(node, "exponentials", table),
+    }
     building.add(node, "tflite.softmax", args, result)
 
 

@@ -22,14 +22,18 @@ def centred(info: TensorInfo, elements: Array) -> Array:
     return np.asarray(elements.astype(np.int64) - info.zero)
 
 
-def ended(sums: Array, factors: Sequence[tuple[int, int]], result: TensorInfo, activation: int) -> Array:
+def ended(
+    sums: Array, factors: Sequence[tuple[int, int]], result: TensorInfo, activation: int
+) -> Array:
     """Sums, their channels last, times their factors, with zero point and bounds."""
     mantissas = np.array([m for m, _ in factors], np.int64)
     exponents = np.array([e for _, e in factors], np.int64)
     return limited(times(sums, mantissas, exponents), result, activation)
 
 
-def ended_wide(sums: Array, factors: Sequence[tuple[int, int]], result: TensorInfo, activation: int) -> Array:
+def ended_wide(
+    sums: Array, factors: Sequence[tuple[int, int]], result: TensorInfo, activation: int
+) -> Array:
     """As :func:`ended`, of sums of 64 bits."""
     mantissas = np.array([reduced(m) for m, _ in factors], np.int64)
     shifts = np.array([15 - e for _, e in factors], np.int64)
@@ -38,7 +42,7 @@ def ended_wide(sums: Array, factors: Sequence[tuple[int, int]], result: TensorIn
 
 def limited(levels: Array, result: TensorInfo, activation: int) -> Array:
     """Levels with the zero point, within the bounds of a fused activation."""
-    return np.clip(levels + result.zero, *clamped(result, activation))
+    return np.asarray(np.clip(levels + result.zero, *clamped(result, activation)))
 
 
 def before(options: Any, sizes: Sequence[int], source: TensorInfo, result: TensorInfo) -> list[int]:
@@ -57,7 +61,12 @@ def before(options: Any, sizes: Sequence[int], source: TensorInfo, result: Tenso
 
 
 def windows(
-    image: Array, sizes: Sequence[int], options: Any, pads: Sequence[int], shape: Sequence[int], fill: float
+    image: Array,
+    sizes: Sequence[int],
+    options: Any,
+    pads: Sequence[int],
+    shape: Sequence[int],
+    fill: float,
 ) -> Array:
     """The elements that each offset of a window reads: ``[offset, batch, row, column, channel]``."""
     strides = (options.StrideH(), options.StrideW())

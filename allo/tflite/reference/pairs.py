@@ -11,7 +11,7 @@ from allo.models.integers.arithmetic import Array
 
 from ..fixedpoint import times
 from ..network import Network, Node
-from ..operators.pairs import LEFT_SHIFT, product_factor, sum_factors
+from ..scales import LEFT_SHIFT, product_factor, sum_factors
 from .family import Compute, centred, ended
 
 

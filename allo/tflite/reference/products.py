@@ -18,7 +18,11 @@ from .family import Compute, before, centred, ended, ended_wide, limited, window
 def _finished(
     network: Network, node: Node, sums: Array, bias: Any, channels: int, *, single: bool = False
 ) -> Array:
-    source, weight, result = network.operand(node, 0), network.operand(node, 1), network.result(node)
+    source, weight, result = (
+        network.operand(node, 0),
+        network.operand(node, 1),
+        network.result(node),
+    )
     rates = product_rates(source, weight, result, channels)
     factors = [quantised(rate) for rate in rates.tolist()]
     whole = sums.astype(np.int64)

@@ -25,7 +25,7 @@ def _softmax(network: Network, node: Node, operands: Sequence[Any]) -> Array:
     leading = 32 - np.frexp(sums.astype(np.float64))[1].astype(np.int64)
     share = _reciprocal((sums << leading) - (1 << 31))
     levels = divided(high(share, powers), _DIGITS - leading + 31 - 8)
-    return np.clip(levels - 128, -128, 127)
+    return np.asarray(np.clip(levels - 128, -128, 127))
 
 
 def _reciprocal(x: Array) -> Array:

@@ -1,0 +1,220 @@
+"""Files of one operator, random in everything that its arithmetic depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.tflite.writer import Writer
+
+ACTIVATIONS = (0, 1, 2, 3)
+SAME, VALID = 0, 1
+
+
+class Case:
+    """A random file of one operator."""
+
+    def __init__(self, seed: int, dtype: str = "int8") -> None:
+        self.random = np.random.default_rng(seed)
+        self.writer = Writer()
+        self.dtype = dtype
+
+    def pick(self, *values: Any) -> Any:
+        """One of the values."""
+        return values[self.random.integers(len(values))]
+
+    def size(self, low: int, high: int) -> int:
+        """A number of ``low … high``."""
+        return int(self.random.integers(low, high + 1))
+
+    def scale(self) -> float:
+        """Of an activation."""
+        return float(np.float32(10 ** self.random.uniform(-3, -0.3)))
+
+    def zero(self) -> int:
+        """Of an activation: those of int16 have none."""
+        return self.size(-128, 127) if self.dtype == "int8" else 0
+
+    def input(self, shape: list[int]) -> int:
+        return self.writer.input(shape, self.dtype, self.scale(), self.zero())
+
+    def result(self, shape: list[int], scale: float) -> int:
+        return self.writer.tensor(shape, self.dtype, scale, self.zero())
+
+    def scale_of(self, index: int) -> float:
+        return float(self.writer.graph.tensors[index].quantization.scale[0])
+
+    def weights(self, shape: list[int], channels: int, axis: int) -> tuple[int, np.ndarray]:
+        """Weights of int8, with one scale or one for each channel."""
+        count = self.pick(1, channels)
+        scales = (10 ** self.random.uniform(-3, -1, count)).astype(np.float32)
+        data = self.random.integers(-127, 128, shape).astype(np.int8)
+        return self.writer.tensor(shape, "int8", scales.tolist(), 0, data, axis), scales
+
+    def bias(
+        self, source: int, scales: np.ndarray, channels: int, *, needed: bool = False
+    ) -> list[int]:
+        """A bias with the scales of the products, or none."""
+        wide = self.dtype == "int16"
+        if not needed and self.pick(True, True, False) is False:
+            return []
+        data = self.random.integers(-20000, 20001, channels)
+        products = (np.float32(self.scale_of(source)) * scales).tolist()
+        kind = "int64" if wide else "int32"
+        return [self.writer.tensor([channels], kind, products, 0, data.astype(kind))]
+
+    def product_scale(self, source: int, scales: np.ndarray, depth: int) -> float:
+        """A scale on which most sums are inside, and some are not."""
+        spread = self.scale_of(source) * float(scales.max()) * 70 * 70 * depth**0.5
+        levels = 128 if self.dtype == "int8" else 32768
+        return float(np.float32(spread / levels * 10 ** self.random.uniform(-0.5, 0.7)))
+
+
+def _extent(extent: int, size: int, stride: int, dilation: int, padding: int) -> int:
+    span = (size - 1) * dilation + 1
+    return -(-extent // stride) if padding == SAME else (extent - span) // stride + 1
+
+
+def _window(
+    case: Case, image: list[int], *, dilated: bool
+) -> tuple[list[int], dict[str, int], list[int]]:
+    """Window, options and extents of the result."""
+    sizes = [case.size(1, 3), case.size(1, 3)]
+    strides = [case.size(1, 2), case.size(1, 2)]
+    dilations = [case.size(1, 2), case.size(1, 2)] if dilated and strides == [1, 1] else [1, 1]
+    padding = case.pick(SAME, VALID)
+    shape = [_extent(image[d], sizes[d], strides[d], dilations[d], padding) for d in range(2)]
+    fields = {"padding": padding, "strideH": strides[0], "strideW": strides[1]}
+    fields["fusedActivationFunction"] = case.pick(*ACTIVATIONS)
+    if dilated:
+        fields |= {"dilationHFactor": dilations[0], "dilationWFactor": dilations[1]}
+    return sizes, fields, shape
+
+
+def conv2d(case: Case) -> bytes:
+    image, ins, outs = [case.size(5, 7), case.size(5, 7)], case.size(1, 4), case.size(1, 5)
+    sizes, fields, shape = _window(case, image, dilated=True)
+    source = case.input([1, *image, ins])
+    weight, scales = case.weights([outs, *sizes, ins], outs, 0)
+    bias = case.bias(source, scales, outs, needed=True)
+    scale = case.product_scale(source, scales, sizes[0] * sizes[1] * ins)
+    result = case.result([1, *shape, outs], scale)
+    case.writer.node("CONV_2D", [source, weight, *bias], [result], "Conv2DOptions", **fields)
+    return case.writer.bytes(result)
+
+
+def depthwise(case: Case) -> bytes:
+    image, ins, many = [case.size(5, 7), case.size(5, 7)], case.size(1, 4), case.size(1, 2)
+    sizes, fields, shape = _window(case, image, dilated=True)
+    source, outs = case.input([1, *image, ins]), ins * many
+    weight, scales = case.weights([1, *sizes, outs], outs, 3)
+    bias = case.bias(source, scales, outs)
+    result = case.result([1, *shape, outs], case.product_scale(source, scales, sizes[0] * sizes[1]))
+    case.writer.node(
+        "DEPTHWISE_CONV_2D",
+        [source, weight, *bias],
+        [result],
+        "DepthwiseConv2DOptions",
+        depthMultiplier=many,
+        **fields,
+    )
+    return case.writer.bytes(result)
+
+
+def fully_connected(case: Case) -> bytes:
+    rows, ins, outs = case.size(1, 3), case.size(1, 20), case.size(1, 9)
+    source = case.input([rows, ins])
+    weight, scales = case.weights([outs, ins], outs, 0)
+    bias = case.bias(source, scales, outs)
+    result = case.result([rows, outs], case.product_scale(source, scales, ins))
+    case.writer.node(
+        "FULLY_CONNECTED",
+        [source, weight, *bias],
+        [result],
+        "FullyConnectedOptions",
+        fusedActivationFunction=case.pick(*ACTIVATIONS),
+    )
+    return case.writer.bytes(result)
+
+
+def _pair(case: Case, kind: str, options: str) -> bytes:
+    shape = [1, case.size(2, 5), case.size(2, 5), case.size(1, 4)]
+    other = case.pick(shape, [1, 1, 1, shape[3]])
+    left, right = case.input(shape), case.input(other)
+    scale = max(case.scale_of(left), case.scale_of(right)) * float(case.pick(0.7, 1.3, 2.0))
+    if kind == "MUL":
+        levels = 128 if case.dtype == "int8" else 32768
+        scale = case.scale_of(left) * case.scale_of(right) * levels * float(case.pick(0.3, 1.0))
+    result = case.result(shape, scale)
+    case.writer.node(
+        kind, [left, right], [result], options, fusedActivationFunction=case.pick(*ACTIVATIONS)
+    )
+    return case.writer.bytes(result)
+
+
+def add(case: Case) -> bytes:
+    return _pair(case, "ADD", "AddOptions")
+
+
+def sub(case: Case) -> bytes:
+    return _pair(case, "SUB", "SubOptions")
+
+
+def mul(case: Case) -> bytes:
+    return _pair(case, "MUL", "MulOptions")
+
+
+def _pool(case: Case, kind: str) -> bytes:
+    image, channels = [case.size(5, 7), case.size(5, 7)], case.size(1, 4)
+    sizes, fields, shape = _window(case, image, dilated=False)
+    source = case.input([1, *image, channels])
+    quantised = case.writer.graph.tensors[source].quantization
+    zero = int(quantised.zeroPoint[0])
+    result = case.writer.tensor([1, *shape, channels], case.dtype, case.scale_of(source), zero)
+    case.writer.node(
+        kind,
+        [source],
+        [result],
+        "Pool2DOptions",
+        filterHeight=sizes[0],
+        filterWidth=sizes[1],
+        **fields,
+    )
+    return case.writer.bytes(result)
+
+
+def average_pool(case: Case) -> bytes:
+    return _pool(case, "AVERAGE_POOL_2D")
+
+
+def max_pool(case: Case) -> bytes:
+    return _pool(case, "MAX_POOL_2D")
+
+
+def softmax(case: Case) -> bytes:
+    shape = [case.size(1, 3), case.size(2, 12)]
+    source = case.input(shape)
+    result = case.writer.tensor(shape, "int8", 1 / 256, -128)
+    beta = float(case.pick(1.0, 0.5, 2.0))
+    case.writer.node("SOFTMAX", [source], [result], "SoftmaxOptions", beta=beta)
+    return case.writer.bytes(result)
+
+
+OPERATORS = {
+    "conv2d": conv2d,
+    "depthwise": depthwise,
+    "fully_connected": fully_connected,
+    "add": add,
+    "sub": sub,
+    "mul": mul,
+    "average_pool": average_pool,
+    "max_pool": max_pool,
+    "softmax": softmax,
+}
+"""A maker of random files for each operator, int8."""
+
+
+def make(name: str, seed: int, dtype: str = "int8") -> bytes:
+    """A random file of one operator."""
+    return OPERATORS[name](Case(seed, dtype))
