@@ -46,6 +46,7 @@ from .primitives.functions.inline import inline
 from .primitives.functions.specialize import specialize
 from .primitives.loops.accumulate import accumulate
 from .primitives.loops.compute_at import compute_at
+from .primitives.loops.constant_multiply import constant_multiply
 from .primitives.loops.dependence import dependence
 from .primitives.loops.fuse import fuse
 from .primitives.loops.interleave import interleave
@@ -214,6 +215,7 @@ class Schedule(ScheduleState):
     skew = skew
     unroll = unroll
     pipeline = pipeline
+    constant_multiply = constant_multiply
     dependence = dependence
     rebalance = rebalance
     parallel = parallel

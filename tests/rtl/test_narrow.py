@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import allo
-from allo.backend.rtl.operators.digits import signed_digits
 from allo.backend.rtl.operators.library import OperatorLibrary
 from allo.backend.rtl.operators.netlist import evaluate
+from allo.dialects.sums.digits import signed_digits
 from allo.ir.types import int32
 
 from .differential import bits, compare, function

@@ -131,6 +131,7 @@ def applications(s: Schedule) -> Iterator[Application]:
             yield "interleave", (loop, 2)
             yield "interleave", (loop, 3)
             yield "rebalance", (loop,)
+            yield "constant_multiply", (loop,)
             yield "accumulate", (loop, True)
             yield "bind", ("mul", "packed", loop)
             for array in arrays:

@@ -105,6 +105,7 @@ def applications(draw, s: Schedule):
                 "interleave",
                 "interleave",
                 "rebalance",
+                "constant_multiply",
                 "accumulate",
                 "bind",
                 "unroll",

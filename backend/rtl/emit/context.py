@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from allo.dialects.sums.digits import signed_digits
+
 from ..graph.nodes import Body, Node
 from ..graph.prune import bodies_of
 from ..graph.regions import Function
 from ..netlist.locations import Locations
-from ..operators.digits import signed_digits
 from ..plan.bind import Binding
 from ..waiting import ModuleWaits
 from .activity import Activity, Tokens

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import ceil, log2
 
 from allo.backend.devices import OperatorDelays
+from allo.dialects.sums.digits import signed_digits
 
 from ..graph.nodes import Array, Node
-from ..operators.digits import signed_digits
 from ..operators.spec import Operator
 
 

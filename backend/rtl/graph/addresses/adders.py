@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...operators.digits import signed_digits
+from allo.dialects.sums.digits import signed_digits
+
 from ..nodes import Lin
 
 type _Part = tuple[bool, int, int]

@@ -6,7 +6,8 @@ digits is another one's, too, at another place.
 
 from __future__ import annotations
 
-from ..digits import signed_digits
+from allo.dialects.sums.digits import signed_digits
+
 from ..netlist import Signal, cat
 
 

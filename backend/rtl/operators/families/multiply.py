@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from allo.backend.devices import OperatorDelays
 from allo.dialects.core.integers import as_signed
+from allo.dialects.sums.digits import signed_digits
 
 from ...netlist.modules import Module
 from ...netlist.operations import Gate
-from ..digits import signed_digits
 from ..modules import delayed_module
 from ..netlist import Signal
 from ..request import Builder, Drawing, Request, fitted

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from allo.dialects.core.integers import PREDICATES
+from allo.dialects.sums.digits import signed_digits
 
 from ...netlist.operations import Compare, Concat, Constant, Extract, Gate, Mux, Operation
 from ...operators import netlist
-from ...operators.digits import signed_digits
 from ...operators.families.compare import compared
 from ...operators.request import drawn
 from ...operators.spec import Emit, Operator, Resources

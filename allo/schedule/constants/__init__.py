@@ -1,0 +1,1 @@
+"""Nests over constant weights as straight-line sums, for ``constant_multiply``."""

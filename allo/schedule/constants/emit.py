@@ -1,0 +1,245 @@
+"""Sums of words as operations of exact widths, in place of the nest that computed them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from allo.dialects._mlir import ir
+from allo.dialects.ranges.interval import linear
+from allo.dialects.sums.adders import Node, Plan, bits_of, plan_adders
+
+from .linear import Subscript, Value, Word
+from .trace import Store, Trace
+
+
+class Emitter:
+    """Puts what a trace has found before an operation.
+
+    Attributes:
+        plans: the graph of adders of each level.
+    """
+
+    def __init__(self, trace: Trace, before: ir.Operation, depth: int | None) -> None:
+        self._trace = trace
+        self._words = trace.words
+        self._ip = ir.InsertionPoint(before)
+        self._location = before.location
+        self._depth = depth
+        self._of_word: dict[int, ir.Value] = {}
+        self._of_form: dict[tuple[object, ...], tuple[ir.Value, int]] = {}
+        self._constants: dict[tuple[int, int], ir.Value] = {}
+        self.plans: list[Plan] = []
+
+    def emit(self, stores: Sequence[Store]) -> None:
+        """Make loads, sums and operations level by level, and then the stores."""
+        used = self._used([store.value for store in stores])
+        wanted: dict[int, dict[tuple[object, ...], Value]] = {}
+        for value in [
+            *(s.value for s in stores),
+            *(v for w in used for v in self._words[w].operands),
+        ]:
+            if _needs_sum(value):
+                wanted.setdefault(self._trace.level_of(value), {}).setdefault(_form(value), value)
+        levels = {self._words[w].level for w in used} | set(wanted)
+        for level in sorted(levels):
+            for number in used:
+                if self._words[number].level == level:
+                    self._of_word[number] = self._made(self._words[number])
+            if level in wanted:
+                self._add_up(list(wanted[level].values()))
+        for store in stores:
+            self._store(store)
+
+    def _used(self, roots: Sequence[Value]) -> list[int]:
+        found: set[int] = set()
+        left = [w for value in roots for w in value.terms]
+        while left:
+            word = left.pop()
+            if word not in found:
+                found.add(word)
+                left += [w for value in self._words[word].operands for w in value.terms]
+        return sorted(found)
+
+    # Words.
+
+    def _made(self, word: Word) -> ir.Value:
+        if word.value is not None:
+            return word.value
+        if word.op is None:
+            return self._index(word.subscripts[0])
+        op = word.op
+        if word.subscripts or op.name in ("affine.load", "memref.load"):
+            return self._access("affine.load", op, [op.operands[0]], word.subscripts)
+        operands = [
+            self.value(value, old.type)
+            for value, old in zip(word.operands, op.operands, strict=True)
+        ]
+        made = ir.Operation.create(
+            op.name,
+            results=[op.results[0].type],
+            operands=operands,
+            attributes={n: op.attributes[n] for n in op.attributes},
+            loc=op.location,
+            ip=self._ip,
+        )
+        return made.result
+
+    def _access(
+        self,
+        name: str,
+        op: ir.Operation,
+        operands: Sequence[ir.Value],
+        subscripts: Sequence[Subscript],
+    ) -> ir.Value:
+        bound, outside = self._map(subscripts)
+        kept = {n: op.attributes[n] for n in op.attributes if n != "map"}
+        kind = ir.MemRefType(operands[-1].type).element_type
+        made = ir.Operation.create(
+            name,
+            results=[kind] if name == "affine.load" else [],
+            operands=[*operands, *outside],
+            attributes=kept | {"map": ir.AffineMapAttr.get(bound)},
+            loc=op.location,
+            ip=self._ip,
+        )
+        return made.result if len(made.results) else operands[0]
+
+    def _map(self, subscripts: Sequence[Subscript]) -> tuple[ir.AffineMap, list[ir.Value]]:
+        numbers = sorted({n for terms, _ in subscripts for n, _ in terms})
+        place = {number: k for k, number in enumerate(numbers)}
+        exprs = []
+        for terms, constant in subscripts:
+            expr = ir.AffineExpr.get_constant(constant)
+            for number, factor in terms:
+                expr = ir.AffineExpr.get_dim(place[number]) * factor + expr
+            exprs.append(expr)
+        bound = ir.AffineMap.get(len(numbers), 0, exprs)
+        return bound, [self._trace.outside[n] for n in numbers]
+
+    def _index(self, subscript: Subscript) -> ir.Value:
+        bound, outside = self._map([subscript])
+        made = ir.Operation.create(
+            "affine.apply",
+            results=[ir.IndexType.get()],
+            operands=outside,
+            attributes={"map": ir.AffineMapAttr.get(bound)},
+            loc=self._location,
+            ip=self._ip,
+        )
+        return made.result
+
+    def _store(self, store: Store) -> None:
+        array = store.op.operands[1]
+        kind = ir.MemRefType(array.type).element_type
+        self._access(
+            "affine.store", store.op, [self.value(store.value, kind), array], store.subscripts
+        )
+
+    # Sums.
+
+    def value(self, value: Value, kind: ir.Type) -> ir.Value:
+        """A value in its type."""
+        if value.is_constant:
+            return self._constant(value.constant, kind)
+        if not _needs_sum(value):
+            (word,) = value.terms
+            made, width = self._of_word[word], self._words[word].width
+        else:
+            made, width = self._of_form[_form(value)]
+        if made.type == kind:
+            return made
+        if isinstance(kind, ir.IndexType) or isinstance(made.type, ir.IndexType):
+            return self._op("arith.index_cast", kind, [made])
+        return self._fitted(made, width, ir.IntegerType(kind).width)
+
+    def _add_up(self, values: Sequence[Value]) -> None:
+        """The sums of one level, as one graph of adders."""
+        numbers = sorted({w for value in values for w in value.terms})
+        place = {number: k for k, number in enumerate(numbers)}
+        rows = [{place[w]: f for w, f in value.terms.items()} for value in values]
+        inputs = [self._words[n].values for n in numbers]
+        constants = [value.constant for value in values]
+        plan = plan_adders(rows, inputs, self._depth, constants)
+        self.plans.append(plan)
+        made: list[ir.Value] = []
+        for position, node in enumerate(plan.nodes):
+            width = bits_of(node.values)
+            if position < len(numbers):
+                word = self._words[numbers[position]]
+                made.append(self._fitted(self._integer(numbers[position]), word.width, width))
+            elif node.is_input:
+                made.append(self._constant(node.values[0], ir.IntegerType.get_signless(width)))
+            else:
+                made.append(self._sum(node, made, plan.nodes))
+        for value, row, out in zip(values, rows, plan.outputs, strict=True):
+            if out is None:  # no digits: a constant
+                continue
+            width = bits_of(linear(value.constant, ((inputs[k], f) for k, f in row.items())))
+            of_node = bits_of(plan.nodes[out[0]].values)
+            self._of_form[_form(value)] = self._shifted(made[out[0]], of_node, out[1], width), width
+
+    def _integer(self, number: int) -> ir.Value:
+        value = self._of_word[number]
+        if isinstance(value.type, ir.IndexType):
+            return self._op("arith.index_cast", ir.IntegerType.get_signless(64), [value])
+        return value
+
+    def _sum(self, node: Node, made: Sequence[ir.Value], nodes: Sequence[Node]) -> ir.Value:
+        width = bits_of(node.values)
+        sides = [
+            self._shifted(made[of], bits_of(nodes[of].values), shift, width)
+            for of, shift in (node.left, node.right)
+        ]
+        name = "arith.addi" if node.sign > 0 else "arith.subi"
+        return self._op(name, ir.IntegerType.get_signless(width), sides)
+
+    def _shifted(self, value: ir.Value, width: int, shift: int, wanted: int) -> ir.Value:
+        fitted = self._fitted(value, width, wanted)
+        if not shift:
+            return fitted
+        kind = ir.IntegerType.get_signless(wanted)
+        return self._op("arith.shli", kind, [fitted, self._constant(shift, kind)])
+
+    def _fitted(self, value: ir.Value, width: int, wanted: int) -> ir.Value:
+        if width == wanted:
+            return value
+        name = "arith.extsi" if wanted > width else "arith.trunci"
+        return self._op(name, ir.IntegerType.get_signless(wanted), [value])
+
+    def _constant(self, number: int, kind: ir.Type) -> ir.Value:
+        width = 64 if isinstance(kind, ir.IndexType) else ir.IntegerType(kind).width
+        low = number & ((1 << width) - 1)
+        signed = low - (1 << width) if low >> (width - 1) else low
+        key = signed, -1 if isinstance(kind, ir.IndexType) else width
+        if key not in self._constants:
+            made = self._op("arith.constant", kind, [], {"value": ir.IntegerAttr.get(kind, signed)})
+            self._constants[key] = made
+        return self._constants[key]
+
+    def _op(
+        self,
+        name: str,
+        kind: ir.Type,
+        operands: Sequence[ir.Value],
+        attributes: Mapping[str, ir.Attribute] | None = None,
+    ) -> ir.Value:
+        made = ir.Operation.create(
+            name,
+            results=[kind],
+            operands=list(operands),
+            attributes=dict(attributes or {}),
+            loc=self._location,
+            ip=self._ip,
+        )
+        return made.result
+
+
+def _form(value: Value) -> tuple[object, ...]:
+    return tuple(sorted(value.terms.items())), value.constant
+
+
+def _needs_sum(value: Value) -> bool:
+    """Whether a value is neither a constant nor a word."""
+    if not value.terms:
+        return False
+    return value.constant != 0 or len(value.terms) > 1 or next(iter(value.terms.values())) != 1
