@@ -42,7 +42,7 @@ from .state_of_processes import refuse_state_of_processes
 from .vendors.connectivity import SPREADING, placed_banks, spread_over
 from .vendors.devices import DEVICES
 from .vendors.options import HlsOptions, read_options
-from .vendors.ports import count_outputs, read_ports, split_ports, spread_ports
+from .vendors.ports import count_outputs, packed_arrays, read_ports, split_ports, spread_ports
 from .vendors.tables import VENDORS, Vendor
 from .vendors.widths import check_widths
 
@@ -136,14 +136,16 @@ class HlsKernel(BuiltOnce):
         # csim runs on the caller's arrays, wherever they stand; a host program knows them by their order.
         strict = vendor.flat_top and request.mode != "csim"
         self.num_output_args = count_outputs(self.args, self.options.num_output_args, strict)
-        if parts := split_ports(self.args, request.top, request.target, mapping):
+        parts = split_ports(self.args, request.top, request.target, mapping)
+        packed = packed_arrays(self.signature, self.vendor.name, parts)
+        if parts:
             split_arguments(self.module, request.top, parts)
         banks = {name: where.banks for name, where in apart.items()}
         self.options = dataclasses.replace(self.options, hbm_mapping={**mapping, **banks})
         copied = vendor.flat_top and request.wrap_io and not self._is_task_graph()
         kept: frozenset[int] = frozenset()
-        if apart:
-            spreads = spread_ports(self.args, apart)
+        if apart or packed:
+            spreads = spread_ports(self.args, apart, packed)
             kept = spread_arguments(self.module, request.top, spreads, whole=copied)
         if copied:
             generate_input_output_buffers(

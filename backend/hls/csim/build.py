@@ -83,7 +83,15 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
             arguments.append(f"allo_p{position}.stream()")
             continue
         by_value = not param.is_array and param.role == "in"
-        if by_value or not _shares_layout(param):
+        spread, size = whole.spread, f"{count} * sizeof({kind})"
+        if spread is not None and spread.packed:
+            name = f"allo_b{position}"
+            sign, cell = str(spread.is_signed).lower(), cell_bytes(param.declared)
+            given = f"{slot}, {count}, {cell}, {spread.bits}, {sign}"
+            before.append(f"allo_csim::Packed {name}({given});")
+            after.append(f"{name}.write_back();")
+            slot, size = f"{name}.data()", f"{name}.size()"
+        elif by_value or not _shares_layout(param):
             how = _conversion(param, held)
             name = f"allo_p{position}"
             before.append(f"allo_csim::Converted<{held}, {how}> {name}({slot}, {count});")
@@ -93,10 +101,9 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
                 arguments.append(f"*({kind} *){name}.data()")
                 continue
             slot = f"{name}.data()"
-        if whole.spread is not None:
-            name, spread = f"allo_s{position}", whole.spread
+        if spread is not None:
+            name = f"allo_s{position}"
             word = vendor.spell_wide(LINE_BITS, False) if spread.wide else kind
-            size = f"{count} * sizeof({kind})"
             before.append(f"allo_csim::Dealt<{spread.channels}> {name}({slot}, {size});")
             after.insert(0, f"{name}.join();")
             arguments += [f"({word} *){name}.part({c})" for c in range(spread.channels)]

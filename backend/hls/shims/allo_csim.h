@@ -63,6 +63,36 @@ template <typename T, typename How> class Converted {
   }
 };
 
+// An array without bits between its elements: bit k of it is bit k of the bytes.
+class Packed {
+  std::vector<char> bytes_;
+  char *home_;
+  size_t count_, cell_, bits_;
+  bool signed_;
+
+ public:
+  Packed(void *home, size_t count, size_t cell, size_t bits, bool has_sign)
+      : bytes_((count * bits + 7) / 8), home_((char *)home), count_(count), cell_(cell), bits_(bits),
+        signed_(has_sign) {
+    for (size_t k = 0; k < count_; k++)
+      for (size_t b = 0, to = k * bits_; b < bits_; b++, to++)
+        bytes_[to / 8] |= (home_[k * cell_ + b / 8] >> b % 8 & 1) << to % 8;
+  }
+  char *data() { return bytes_.data(); }
+  size_t size() const { return bytes_.size(); }
+  void write_back() {
+    for (size_t k = 0; k < count_; k++) {
+      size_t last = k * bits_ + bits_ - 1;
+      char *cell = home_ + k * cell_;
+      memset(cell, signed_ && bytes_[last / 8] >> last % 8 & 1 ? 0xff : 0, cell_);
+      for (size_t b = 0, from = k * bits_; b < bits_; b++, from++) {
+        char bit = (char)(1 << b % 8);
+        cell[b / 8] = (char)(bytes_[from / 8] >> from % 8 & 1 ? cell[b / 8] | bit : cell[b / 8] & ~bit);
+      }
+    }
+  }
+};
+
 // An array whose lines of 64 bytes lie on several channels in turn: line k is line k / N of part k % N.
 template <int N> class Dealt {
   std::vector<char> parts_[N];

@@ -1,7 +1,8 @@
-"""How the lines of an array lie on several channels, and what a top function says of such arrays.
+"""How the lines of an array lie on channels, and what a top function says of such arrays.
 
 Line ``w`` of 64 bytes is line ``w // C`` of channel ``w % C``, as behind the AXI4 masters of Allo's own
-Verilog. Each channel has as many lines as the first, so the last ones may hold no elements.
+Verilog. Each channel has as many lines as the first, so the last ones may hold no elements. Of a packed array
+bit k is bit ``k % 512`` of line ``k // 512``, on one channel or on several.
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ LINE_BYTES = 64
 """Of a line: the width of the bus of a channel, 512 bits."""
 LINE_BITS = 8 * LINE_BYTES
 _SPREADS = "spread_arguments"
-"""Attribute of the top function: which of the user's arguments lie on several channels."""
+"""Attribute of the top function: which of the user's arguments lie on several channels, or are packed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """An array that lies on several channels.
+    """An array of which lines pass: it lies on several channels, or is packed.
 
     Attributes:
         name: the user's name of the argument.
         kind: its type; ``declared`` that of its elements, as text.
         channels: how many.
         wide: whether a port passes lines, or single elements.
+        packed: whether no bits lie between elements; those of a packed array always pass in lines.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Spread:
     declared: str
     channels: int
     wide: bool = True
+    packed: bool = False
 
     @property
     def dtype(self) -> AlloType:
@@ -53,8 +56,13 @@ class Spread:
 
     @property
     def cell(self) -> int:
-        """Bits that an element takes in memory, as its C++ type does."""
-        return max(8, 1 << (self.bits - 1).bit_length())
+        """Bits that an element takes in memory: as its C++ type does, or its own alone."""
+        return self.bits if self.packed else max(8, 1 << (self.bits - 1).bit_length())
+
+    @property
+    def group(self) -> int:
+        """Bits of a line of every channel."""
+        return LINE_BITS * self.channels
 
     @property
     def is_signed(self) -> bool:
@@ -63,7 +71,7 @@ class Spread:
 
     @property
     def in_line(self) -> int:
-        """Elements in a line."""
+        """Elements in a line of an array that is not packed."""
         return LINE_BITS // self.cell
 
     @property
@@ -74,7 +82,7 @@ class Spread:
     @property
     def lines(self) -> int:
         """Lines on each channel."""
-        return -(-self.count // (self.in_line * self.channels))
+        return -(-self.count * self.cell // self.group)
 
     @property
     def port_count(self) -> int:
@@ -100,6 +108,8 @@ def check_spread(spread: Spread, place: SourcePlace | None) -> None:
         HlsConfigError: their type has no cell of a power of two of bytes in C++.
     """
     dtype = spread.dtype
+    if spread.packed:
+        return
     odd = dtype.bits > 64 and dtype.bits not in (128, 256, 512)
     if isinstance(dtype, (Struct, Block, Index)) or odd:
         raise HlsConfigError(
@@ -120,6 +130,7 @@ def note_spreads(function: ir.Operation, spreads: dict[int, Spread]) -> None:
                     "declared": ir.StringAttr.get(s.declared),
                     "channels": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), s.channels),
                     "wide": ir.BoolAttr.get(s.wide),
+                    "packed": ir.BoolAttr.get(s.packed),
                 }
             )
             for position, s in spreads.items()
@@ -128,7 +139,7 @@ def note_spreads(function: ir.Operation, spreads: dict[int, Spread]) -> None:
 
 
 def spreads_of(function: ir.Operation) -> dict[int, Spread]:
-    """The arrays of a top function on several channels, by position of the user's argument."""
+    """The arrays of a top function of which lines pass, by position of the user's argument."""
     if _SPREADS not in function.attributes:
         return {}
     found = {}
@@ -140,6 +151,7 @@ def spreads_of(function: ir.Operation) -> dict[int, Spread]:
             ir.StringAttr(fields["declared"]).value,
             ir.IntegerAttr(fields["channels"]).value,
             ir.BoolAttr(fields["wide"]).value,
+            ir.BoolAttr(fields["packed"]).value,
         )
     return found
 

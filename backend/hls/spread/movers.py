@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from allo.dialects._mlir import ir
 
 from .layout import LINE_BITS, Spread
+from .packed import packed_lines
 
 Subscripts = Callable[[str], str]
 """From the number of an element, as text, to its subscripts in the buffer."""
@@ -64,8 +65,8 @@ def mover(
         load: whether the buffer is filled; otherwise the lines are.
         operands: how many of these there are.
     """
-    channels, each = range(spread.channels), spread.in_line * spread.channels
-    steps = -(-count // each)
+    channels = range(spread.channels)
+    steps = -(-count * spread.cell // spread.group)
     ports = [f"%p{c}: {spread.port}" for c in channels]
     more = ["%base: index", *(f"%o{n}: index" for n in range(operands))]
     names = [*(f'"port_{c}"' for c in channels), '"buffer"', '"base"']
@@ -79,8 +80,13 @@ def mover(
         f'itypes = "{letters}", otypes = "", res_types = []}} {{',
         f"affine.for %w = 0 to {steps} {{",
     ]
-    body = _load_lines if load else _store_lines
-    lines += body(spread, buffer, count, subscripts)
+    if spread.packed:
+        before, inside = packed_lines(spread, buffer, count, subscripts, load=load)
+        lines[-1:-1] = before
+        lines += inside
+    else:
+        body = _load_lines if load else _store_lines
+        lines += body(spread, buffer, count, subscripts)
     lines.append(f'}} {{loop_name = "{name}_lines", op_name = "S_{name}", pipeline_ii = 1 : ui32}}')
     return "\n".join([*lines, "return", "}"])
 

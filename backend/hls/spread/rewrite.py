@@ -92,7 +92,9 @@ def spread_arguments(
 
 
 def part_names(taken: Sequence[str], spread: Spread) -> list[str]:
-    """What the parameters of the channels are called."""
+    """What the parameters of the channels are called; the one of a single channel as the array."""
+    if spread.channels == 1:
+        return [spread.name]
     tail = ""
     while any(f"{spread.name}{tail}_{c}" in taken for c in range(spread.channels)):
         tail += "_"
@@ -104,7 +106,10 @@ def _placed(function: ir.Operation, given: Mapping[int, Spread]) -> dict[str, Pl
     placed = placements_of(function)
     names = signature_of(function).names
     for spread in given.values():
-        where = placed.pop(spread.name)
+        where = placed.get(spread.name)
+        if where is None or spread.channels == 1:
+            continue
+        del placed[spread.name]
         for c, name in enumerate(part_names(names, spread)):
             placed[name] = Placement(where.kind, where.first + c, where.first + c + 1)
     return placed
@@ -117,6 +122,7 @@ class _Rewriter:
         self._functions = functions_of(module)
         self._copies: dict[tuple[str, tuple[tuple[int, Spread], ...]], str] = {}
         self._movers = 0
+        self._moving: set[str] = set()  # functions that take the parameters of channels already
 
     # --- how an array is used --------------------------------------------------------------------
 
@@ -135,7 +141,7 @@ class _Rewriter:
             elif op.name not in _ACCESSES:
                 return _WHOLE
             elif not op.name.startswith("affine.") or row_of(op, spread) is None:
-                worst = max(worst, _NARROW)
+                worst = max(worst, _WHOLE if spread.packed else _NARROW)
         return worst
 
     # --- whole copies -----------------------------------------------------------------------------
@@ -161,6 +167,7 @@ class _Rewriter:
                 text = mover(free, spread, spread.kind, spread.count, whole, load=filled)
                 add_function(text, top)
                 self._functions[free] = functions_of(self._module)[free]
+                self._moving.add(free)
                 with ir.InsertionPoint(before):
                     zero = ir.Operation.create(
                         "arith.constant",
@@ -239,6 +246,7 @@ class _Rewriter:
         )
         add_function(text, self._top)
         self._functions[name] = functions_of(self._module)[name]
+        self._moving.add(name)
         with ir.InsertionPoint(row.loop):
             base = ir.Operation.create(
                 "affine.apply",
@@ -261,7 +269,7 @@ class _Rewriter:
                 continue
             callee = self._functions[callee_of(op)]
             name = symbol(callee)
-            if "io" not in callee.attributes or len(entry_of(callee).arguments) == len(op.operands):
+            if name not in self._moving:
                 name = self._copy(callee, given)
             operands: list[ir.Value] = []
             for value in op.operands:

@@ -103,10 +103,10 @@ def row_of(access: ir.Operation, spread: Spread) -> Row | None:
     if found is None or not chain:
         return None
     count = prod(trips for _, trips in chain)
-    group = spread.in_line * spread.channels
     ivs = [induction_variable(loop) for loop, _ in chain]
     rest = {v: factor for v, factor in found.factors.items() if v not in ivs and factor}
-    if any(number % group for number in (count, found.constant, *rest.values())):
+    cell, group = spread.cell, spread.group
+    if any(number * cell % group for number in (count, found.constant, *rest.values())):
         return None
     target = bound_map(other)
     operands = tuple(dict.fromkeys(v for v in target.operands if v not in ivs))
@@ -115,7 +115,10 @@ def row_of(access: ir.Operation, spread: Spread) -> Row | None:
         load,
         other.operands[1 if load else 0],
         count,
-        _base(rest, found.constant, group),
+        _base(
+            {value: factor * cell // group for value, factor in rest.items()},
+            found.constant * cell // group,
+        ),
         _subscripts(target, dict(zip(ivs, (trips for _, trips in chain), strict=True)), operands),
         operands,
     )
@@ -145,10 +148,10 @@ def _chain(inner: ir.Operation, found: Linear) -> list[tuple[ir.Operation, int]]
     return chain
 
 
-def _base(factors: Mapping[ir.Value, int], constant: int, group: int) -> BoundMap:
-    expr = ir.AffineExpr.get_constant(constant // group)
+def _base(factors: Mapping[ir.Value, int], constant: int) -> BoundMap:
+    expr = ir.AffineExpr.get_constant(constant)
     for k, factor in enumerate(factors.values()):
-        term = ir.AffineExpr.get_mul(ir.AffineExpr.get_dim(k), factor // group)
+        term = ir.AffineExpr.get_mul(ir.AffineExpr.get_dim(k), factor)
         expr = ir.AffineExpr.get_add(expr, term)
     return BoundMap(ir.AffineMap.get(len(factors), 0, [expr]), tuple(factors))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
+from allo.dialects.boundary.arguments import Signature
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import BuildError, SourcePlace
 from allo.dialects.interfaces.placements import Placement
@@ -14,7 +15,7 @@ from allo.dialects.passes.arg_access import touched_arguments
 from ..emit.signature import Param, read_signature
 from ..errors import HlsConfigError, HlsInterfaceError
 from ..spread.layout import Spread, check_spread
-from .connectivity import Banks
+from .connectivity import SPREADING, Banks
 
 _SEVERAL_MEMORIES = ("vitis_hls", "tapa")
 """The targets whose projects say in which memory each port is."""
@@ -118,8 +119,32 @@ def _check_split(name: str, param: Param, count: int) -> None:
     )
 
 
-def spread_ports(ports: Sequence[Port], apart: Mapping[str, Placement]) -> dict[int, Spread]:
-    """The arrays that have a port for each channel, by position.
+def packed_arrays(signature: Signature, platform: str, parts: Collection[int]) -> frozenset[str]:
+    """The arrays whose lines hold no bits between elements, where kernels of the platform pass lines.
+
+    Args:
+        parts: the positions of the arrays that ``hbm_mapping`` splits.
+
+    Raises:
+        HlsConfigError: such an array is packed.
+    """
+    if platform not in SPREADING:
+        return frozenset()
+    packed = {k: each for k, each in enumerate(signature.arguments) if each.packed}
+    for position in parts:
+        if position in packed:
+            raise HlsConfigError(
+                f"{packed[position].name} is packed, and hbm_mapping splits it by rows.",
+                packed[position].place,
+                help="s.place it in several channels, such as 'hbm[0:2]', in place of the list.",
+            )
+    return frozenset(each.name for each in packed.values())
+
+
+def spread_ports(
+    ports: Sequence[Port], apart: Mapping[str, Placement], packed: Collection[str] = ()
+) -> dict[int, Spread]:
+    """The arrays of which lines pass, by position: those with a port for each channel, and packed ones.
 
     Raises:
         HlsConfigError: elements of one are no words of C++ of a power of two of bytes.
@@ -127,10 +152,12 @@ def spread_ports(ports: Sequence[Port], apart: Mapping[str, Placement]) -> dict[
     found: dict[int, Spread] = {}
     for position, port in enumerate(ports):
         where, param = apart.get(port.param.name), port.param
-        if where is None or param.role != "in" or param.memref is None:
+        without_bits = param.name in packed
+        if param.role != "in" or param.memref is None or not (where or without_bits):
             continue
         kind = ir.MemRefType(param.memref)
-        spread = Spread(param.name, kind, str(param.declared), where.count)
+        channels = where.count if where else 1
+        spread = Spread(param.name, kind, str(param.declared), channels, packed=without_bits)
         check_spread(spread, port.place)
         found[position] = spread
     return found

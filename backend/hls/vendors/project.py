@@ -64,6 +64,13 @@ class HostPort:
     argument: str
     parts: tuple[HostPart, ...]
     word: str = ""
+    packed_bits: int = 0
+    is_signed: bool = False
+
+    @property
+    def dealt_bytes(self) -> int:
+        """Bytes of the array as it lies in lines: ``packed_bits`` an element, or those of its C++ type."""
+        return -(-self.count * self.packed_bits // 8) if self.packed_bits else self.bytes
 
     @property
     def is_dealt(self) -> bool:
@@ -106,6 +113,8 @@ def host_ports(module: HlsKernel) -> list[HostPort]:
                 _argument(module, port, name, whole, by_value),
                 _parts(whole, size),
                 _word(module, whole) if dealt else "",
+                whole.spread.bits if whole.spread is not None and whole.spread.packed else 0,
+                whole.spread is not None and whole.spread.is_signed,
             )
         )
     return ports

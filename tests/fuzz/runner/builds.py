@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from allo.backend.sim import MemoryChannel, external_memory
+from allo.dialects.boundary.layouts import layouts_of
 from allo.dialects.core.signature import functions_of
 from allo.dialects.interfaces.placements import placements_of
 from allo.errors import AlloError
@@ -76,8 +77,8 @@ def build(prepared: Built, target: str) -> Any:
     if target == "cpu":
         return schedule.build(opt_level=3 if seed % 8 == 0 else 0, **options)
     if target == "csim":
-        if FROM_MEMORY in prepared.program.features and _is_spread(schedule):
-            # One port for each channel, behind copies of whole arrays or of rows.
+        if FROM_MEMORY in prepared.program.features and _passes_lines(schedule):
+            # Lines pass by one port for each channel, behind copies of whole arrays or of rows.
             return schedule.build(target="vitis_hls", mode="csim", wrap_io=seed % 3 == 0, **options)
         return schedule.build(target="vhls", **options)
     drawn = hardware_options(prepared.program, target)
@@ -92,12 +93,13 @@ def build(prepared: Built, target: str) -> Any:
     return _with_fewer(prepared, target, drawn, refusal)
 
 
-def _is_spread(schedule: Any) -> bool:
-    """Whether an array is placed in several channels."""
+def _passes_lines(schedule: Any) -> bool:
+    """Whether an array is placed in several channels, or packed."""
     module = schedule.module
     with module.context:
         top = functions_of(module)[schedule.top_func_name]
-        return any(where.count > 1 for where in placements_of(top).values())
+        packed = any(layout.packed for layout in layouts_of(top).values())
+        return packed or any(where.count > 1 for where in placements_of(top).values())
 
 
 def _with_fewer(prepared: Built, target: str, drawn: dict[str, Any], refusal: AlloError) -> Any:
