@@ -252,6 +252,12 @@ def memory_gain(figures: Figures, which: str) -> str:
     return f"{mean(found):.2f}"
 
 
+def memory_share(figures: Figures, name: str, which: str) -> str:
+    """What a kernel from memory to memory gets of the bytes a second that its busiest channel achieves."""
+    cycles, mhz = (figures.find(f"memory.{name}.{which}.{w}") for w in ("cycles", "mhz"))
+    return f"{100 * rtl_memory.bound(name, which, rtl_memory.ACHIEVABLE) * mhz / cycles:.1f} %"
+
+
 TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench cycles": polybench_cycles,
     "polybench sizes": polybench_sizes,
@@ -270,6 +276,11 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench suite": polybench_suite,
     **{
         f"polybench.memory.{which}": partial(memory_gain, which=which)
+        for which in rtl_memory.CHANNELS
+    },
+    **{
+        f"polybench.memory.{name}.{which}.share": partial(memory_share, name=name, which=which)
+        for name in memory.NAMES
         for which in rtl_memory.CHANNELS
     },
     **{
