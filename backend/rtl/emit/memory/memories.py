@@ -7,16 +7,17 @@ never meet in a cycle, because ports are reserved by the schedule.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from ...graph.linear import bits_unsigned
 from ...graph.nodes import Access, Array, Body, Node
 from ...graph.regions import Call, Guess
-from ...netlist.memories import ArrayCreate, Element
-from ...netlist.operations import Wire
 from ...plan.bind import Interface, PortUse
 from ...read.storage import bank_words
 from ..builder import Wiring, identifier
 from ..context import Context
+from .joint import Group, Groups, Turn, one_port
+from .pick import pick
 from .ram import PortUsers, RamPort, RamUse, Scope, port_prefix, ram_bank
 from .rom import RomBank
 
@@ -48,6 +49,7 @@ class Memories:
         self._writes: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
         self._prefixes: dict[int, str] = {}
         self._fresh = ""
+        self._groups = Groups()
 
     def declare(self, interface: Interface) -> None:
         """Name the ports of array parameters."""
@@ -99,14 +101,19 @@ class Memories:
         condition = self._c.valid(body, node.time)
         if access.gated and access.gate is not None:
             condition = self._text.all_of(condition, self._c.value(access.gate, body, node.time))
-        values = {}
-        for position, bank in enumerate(access.banks()):
-            key = (array.number, bank, access.ports[bank])
-            when = self._bank_condition(access, position, body, node.time, condition)
-            self._c.settled(body, when)
-            self._users[key].reads.append(RamUse(when, address, self._c.scope(body, node.time)))
-            values[bank] = self._data(key)
-        value = self._pick(node, body, values, node.time + 1)
+        scope = self._c.scope(body, node.time)
+        if one_port(access):
+            bank, later = (
+                self._bank_at(access, body, node.time),
+                self._bank_at(access, body, node.time + 1),
+            )
+            value = self._text.named(f"{array.name}_word")
+            turn = Turn(node.time, condition, address, bank, scope, "", value, later, node.place)
+            self._groups.add(access, body, turn)
+        else:
+            self._use(access, body, node.time, RamUse(condition, address, scope))
+            values = {b: self._data((array.number, b, access.ports[b])) for b in access.banks()}
+            value = self._pick(node, body, values, node.time + 1)
         self._c.name_raw(node, self._forwarded(node, body, value))
 
     def _forwarded(self, node: Node, body: Body, value: str) -> str:
@@ -193,14 +200,35 @@ class Memories:
             condition = self._text.all_of(condition, self._text.invert(final))
         data = self._c.value(access.data, body, time)
         address = self._word(access, body, time)
+        scope = self._c.scope(body, time)
+        if one_port(access):
+            bank = self._bank_at(access, body, time)
+            turn = Turn(time, condition, address, bank, scope, data)
+            self._groups.add(access, body, turn)
+            return
+        if array.storage != "reg":
+            self._use(access, body, time, RamUse(condition, address, scope, data))
+            return
         for position, bank in enumerate(access.banks()):
             when = self._bank_condition(access, position, body, time, condition)
-            self._c.settled(body, when)
-            if array.storage == "reg":
-                self._writes[array.number, bank].append((when, data))
-            else:
-                use = RamUse(when, address, self._c.scope(body, time), data)
-                self._users[array.number, bank, access.ports[bank]].writes.append(use)
+            self._writes[array.number, bank].append((self._c.settled(body, when), data))
+
+    def _use(self, access: Access, body: Body, time: int, use: RamUse) -> None:
+        """An access of a RAM uses a port of each bank that it may touch."""
+        for position, bank in enumerate(access.banks()):
+            when = self._bank_condition(access, position, body, time, use.condition)
+            self._add(
+                body, (access.array.number, bank, access.ports[bank]), replace(use, condition=when)
+            )
+
+    def _add(self, body: Body, key: Key, use: RamUse) -> None:
+        self._c.settled(body, use.condition)
+        users = self._users[key]
+        (users.writes if use.data else users.reads).append(use)
+
+    def _bank_at(self, access: Access, body: Body, time: int) -> str:
+        assert access.bank_node is not None
+        return self._c.value(access.bank_node, body, time)
 
     def final(self, guess: Guess, body: Body) -> None:
         """A register takes what the last iteration of a loop leaves in it."""
@@ -231,19 +259,10 @@ class Memories:
         if access.bank is not None:
             return values[access.bank]
         assert access.bank_node is not None
-        index, width = access.bank_node, node.width
-        count = 1 << index.width
-        chosen = self._c.value(index, body, time)
-        listed = [values[bank] for bank in access.banks()]
-        listed += [listed[0]] * (count - len(listed))
-        text, name = self._text, access.array.name
-        table, picked, result = text.fresh(), text.fresh(), text.named(f"{name}_word")
-        text.add(ArrayCreate(table, tuple(reversed(listed)), width), node.place)
-        bank = text.signal(f"{name}_bank", chosen, index.width, node.place)
-        size = count, width, index.width
-        told, plain = (table, bank), (table, chosen)
-        text.styled(Element(picked, told, *size), Element(result, plain, *size), node.place)
-        text.rtl_only(Wire(result, picked, width, visible=True), node.place)
+        text, index = self._text, access.bank_node
+        result, words = text.named(f"{access.array.name}_word"), list(values.values())
+        position = self._c.value(index, body, time), index.width
+        pick(text, result, words, position, node.width, access.array.name, node.place)
         return result
 
     def _data(self, key: Key) -> str:
@@ -356,6 +375,8 @@ class Memories:
 
     def finish(self) -> None:
         """Emit every memory, after all users are known."""
+        for group in self._groups.all():
+            self._shared(group)
         for array in self._c.function.arrays:
             uses = self._c.binding.ports[array.number]
             if array.storage == "port":
@@ -366,6 +387,19 @@ class Memories:
                 self._table(array, uses)
             else:
                 self._ram(array, uses)
+
+    def _shared(self, group: Group) -> None:
+        """Ports that accesses of unknown banks share."""
+        if group.alternate:
+            conditions = [self._c.settled(group.body, turn.condition) for turn in group.turns]
+            frozen = self._text.enable
+            group.join(self._text, self._text.moving(*conditions) if frozen else "")
+        keys = [(group.array.number, bank, group.port) for bank in group.banks]
+        if group.turns[0].word:
+            group.pick(self._text, [self._data(key) for key in keys])
+        for position, key in enumerate(keys):
+            for use in group.uses(self._text, position):
+                self._add(group.body, key, use)
 
     def _outside(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
         text = self._text
