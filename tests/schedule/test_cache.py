@@ -243,9 +243,24 @@ def slices(A: int32[4, 8], B: int32[4, 8]):
         A[i, 0] = 0
 
 
+def own(A: int32[4, 8], B: int32[4, 8]):
+    for t in range(4):
+        row: int32[8]
+        for j in range(8):
+            row[j] = A[t, j]
+        for k in range(8):
+            B[t, k] = row[7 - k]
+
+
 @pytest.mark.parametrize(
     ("kernel", "call", "message"),
     [
+        (
+            own,
+            lambda s: s.cache(s.row, "t"),
+            "cache: cannot keep what loop t uses of row: the loop declares it, so each iteration has an "
+            "array of its own.",
+        ),
         (
             gather,
             lambda s: s.cache(s.A, "t"),

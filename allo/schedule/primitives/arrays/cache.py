@@ -154,6 +154,13 @@ def _check_place(loop: FoundLoop, buffer: FoundBuffer, lanes: int) -> None:
         )
     if not isinstance(buffer.value.type, ir.MemRefType) or not buffer.type.rank:
         raise _fail(loop, buffer, "it is no array", "name an array.")
+    if not isinstance(buffer.value.owner, ir.Block) and buffer.value.owner.operation in walk(loop.op):
+        raise _fail(
+            loop,
+            buffer,
+            "the loop declares it, so each iteration has an array of its own",
+            "choose a loop inside, behind the declaration.",
+        )
     if any(buffer.type.is_dynamic_dim(d) for d in range(buffer.type.rank)):
         raise _fail(loop, buffer, "its extents are not known", "give it extents.")
     if isinstance(lanes, bool) or not isinstance(lanes, int) or lanes < 1:

@@ -16,6 +16,7 @@ from ...plan.bind import Interface, PortUse
 from ...read.storage import bank_words
 from ..builder import Wiring, identifier
 from ..context import Context
+from .forwarding import Forwarding, bank_condition
 from .joint import Group, Groups, Turn, one_port
 from .pick import pick
 from .ram import PortUsers, RamPort, RamUse, Scope, port_prefix, ram_bank
@@ -50,6 +51,7 @@ class Memories:
         self._prefixes: dict[int, str] = {}
         self._fresh = ""
         self._groups = Groups()
+        self._forwarding = Forwarding(context)
 
     def declare(self, interface: Interface) -> None:
         """Name the ports of array parameters."""
@@ -93,7 +95,7 @@ class Memories:
             values = {bank: self.register(array, bank) for bank in access.banks()}
             value = self._pick(node, body, values, node.time)
             for store in access.bypass:
-                meets, data = self._meeting(node, store, body, node.time)
+                meets, data = self._forwarding.meeting(node, store, body, node.time)
                 value = self._text.mux(meets, data, value, node.width) if meets else value
             self._c.name_raw(node, value)
             return
@@ -114,75 +116,7 @@ class Memories:
             self._use(access, body, node.time, RamUse(condition, address, scope))
             values = {b: self._data((array.number, b, access.ports[b])) for b in access.banks()}
             value = self._pick(node, body, values, node.time + 1)
-        self._c.name_raw(node, self._forwarded(node, body, value))
-
-    def _forwarded(self, node: Node, body: Body, value: str) -> str:
-        """The word of a load, or what a store on its way writes to the element."""
-        text, access = self._text, node.access
-        assert access is not None
-        chosen, word = "", ""
-        for store in access.bypass:
-            meets, data = self._meeting(node, store, body, node.time)
-            if meets:
-                held, stored = text.named(f"{node.label}_meets"), text.named(f"{node.label}_stored")
-                text.register(held, meets, 1, place=node.place)
-                text.register(stored, data, node.width, place=node.place)
-                word = text.mux(held, stored, word, node.width) if word else stored
-                chosen = text.any_of(chosen, held) if chosen else held
-        if not access.late:
-            return text.mux(chosen, word, value, node.width) if chosen else value
-        for store in access.late_bypass:
-            meets, data = self._meeting(node, store, body, node.time + 1)
-            if meets:
-                word = text.mux(meets, data, word, node.width) if word else data
-                chosen = text.any_of(chosen, meets) if chosen else meets
-        # The memory's word goes to its register past nothing; the choice is made behind it.
-        busy = (self._c.activity.of(body, node.time + 1),)
-        names = [text.named(f"{node.label}_{what}") for what in ("read", "chosen", "passed")]
-        value = text.register(names[0], value, node.width, busy=busy, place=node.place)
-        if not chosen:
-            return value
-        text.register(names[1], chosen, 1, busy=busy, place=node.place)
-        text.register(names[2], word, node.width, busy=busy, place=node.place)
-        return text.mux(names[1], names[2], value, node.width)
-
-    def _meeting(self, load: Node, store: Node, body: Body, time: int) -> tuple[str, str]:
-        """Whether a store in one step of a load writes the load's element, "" for never; its data."""
-        text, target, source = self._text, load.access, store.access
-        assert target is not None and source is not None and source.data is not None
-        conditions = [self._c.valid(body, store.time)]
-        if source.predicate is not None:
-            conditions.append(self._c.value(source.predicate, body, store.time))
-        banks = self._same_bank(load, store, body, time)
-        if not banks:
-            return "", ""
-        conditions.append(banks)
-        mine, other = target.word_node, source.word_node
-        if mine is not None and other is not None:
-            a = self._c.value(mine, body, time)
-            b = self._c.value(other, body, store.time)
-            conditions.append(text.compare("eq", a, b, mine.width))
-        return text.all_of(*conditions), self._c.value(source.data, body, store.time)
-
-    def _same_bank(self, load: Node, store: Node, body: Body, time: int) -> str:
-        """Whether a load and a store touch one bank, "" where they never do."""
-        text, a, b = self._text, load.access, store.access
-        assert a is not None and b is not None
-        if a.banks() == b.banks() and a.bank_node is not None and b.bank_node is not None:
-            mine = self._c.value(a.bank_node, body, time)
-            other = self._c.value(b.bank_node, body, store.time)
-            return text.compare("eq", mine, other, a.bank_node.width)
-        places = {bank: position for position, bank in enumerate(b.banks())}
-        true = text.const(1, 1)
-        meetings = [
-            text.all_of(
-                self._bank_condition(a, position, body, time, true),
-                self._bank_condition(b, places[bank], body, store.time, true),
-            )
-            for position, bank in enumerate(a.banks())
-            if bank in places
-        ]
-        return text.any_of(*meetings) if meetings else ""
+        self._c.name_raw(node, self._forwarding.word(node, body, value))
 
     def store(self, node: Node, body: Body) -> None:
         """A store: address, data and condition go to the port."""
@@ -202,21 +136,21 @@ class Memories:
         address = self._word(access, body, time)
         scope = self._c.scope(body, time)
         if one_port(access):
-            bank = self._bank_at(access, body, time)
-            turn = Turn(time, condition, address, bank, scope, data)
+            chosen = self._bank_at(access, body, time)
+            turn = Turn(time, condition, address, chosen, scope, data)
             self._groups.add(access, body, turn)
             return
         if array.storage != "reg":
             self._use(access, body, time, RamUse(condition, address, scope, data))
             return
         for position, bank in enumerate(access.banks()):
-            when = self._bank_condition(access, position, body, time, condition)
+            when = bank_condition(self._c, access, position, body, time, condition)
             self._writes[array.number, bank].append((self._c.settled(body, when), data))
 
     def _use(self, access: Access, body: Body, time: int, use: RamUse) -> None:
         """An access of a RAM uses a port of each bank that it may touch."""
         for position, bank in enumerate(access.banks()):
-            when = self._bank_condition(access, position, body, time, use.condition)
+            when = bank_condition(self._c, access, position, body, time, use.condition)
             self._add(
                 body, (access.array.number, bank, access.ports[bank]), replace(use, condition=when)
             )
@@ -241,17 +175,6 @@ class Memories:
     def _word(self, access: Access, body: Body, time: int) -> str:
         word = access.word_node
         return self._text.const(0, 1) if word is None else self._c.value(word, body, time)
-
-    def _bank_condition(
-        self, access: Access, position: int, body: Body, time: int, condition: str
-    ) -> str:
-        """A condition, and that the access is of the bank at a position among those it may touch."""
-        if access.bank is not None or access.bank_node is None:
-            return condition
-        text, node = self._text, access.bank_node
-        chosen = self._c.value(node, body, time)
-        here = text.compare("eq", chosen, text.const(position, node.width), node.width)
-        return text.all_of(condition, here)
 
     def _pick(self, node: Node, body: Body, values: dict[int, str], time: int) -> str:
         access = node.access

@@ -8,12 +8,13 @@ iteration are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...graph.linear import common_factor, subtract
 from ...graph.nodes import Access, Body, Lin, Node
 from ...graph.regions import Leaf, Level
-from .remainders import modular_row, rests_apart
+from .remainders import modular_row, rests_apart, without_remainders
 
 FARTHEST = 64
 """Iterations between two accesses beyond which they count as ones that may meet."""
@@ -115,11 +116,41 @@ def rotate(body: Body, levels: Sequence[Level], leaf: Leaf | None = None) -> Non
     rewinds = leaf is not None and leaf.rewind
     around = leaf.levels if leaf is not None and rewinds else levels
     rotation = Rotation(body, around, regular=not streams and not rewinds and bool(levels))
-    for node in body.nodes:
-        access = node.access
-        if access is not None and access.bank is None and access.array.storage != "reg":
-            known = bool(access.places) and _in_place(access)
-            access.rotation = rotation if known else None
+    accesses = [node.access for node in body.nodes if node.access is not None]
+    unknown = [a for a in accesses if a.bank is None and a.array.storage != "reg"]
+    counts = Counter(number for access in unknown for number in _symbols(access))
+    for access in unknown:
+        known = bool(access.places) and _in_place(access) and not _is_any_bank(access, counts)
+        access.rotation = rotation if known else None
+
+
+def _symbols(access: Access) -> set[int]:
+    """The symbols of the banks' numbers, without remainders."""
+    places = [without_remainders(place)[0] for place in access.places]
+    return {node.number for place in places for node, _ in place.terms}
+
+
+def _is_any_bank(access: Access, counts: Mapping[int, int]) -> bool:
+    """Whether an access may go to each bank, by a symbol that is in no other access's subscripts.
+
+    Nothing can be known then of its bank beside those of others. It is asked first because a pipeline with
+    ``n`` such accesses has ``n · n`` pairs.
+    """
+    for place, dim in zip(access.places, access.array.layout.dims, strict=True):
+        if dim.banks == 1:
+            continue
+        if place.const or len(place.terms) != 1:
+            return False
+        (node, factor), *_ = place.terms
+        if factor != 1 or node.rest_of is None or node.rest_of[1] != dim.banks:
+            return False
+        plain, _ = without_remainders(place)
+        free = [
+            n for n, k in plain.terms if abs(k) == 1 and n.kind != "iv" and counts[n.number] == 1
+        ]
+        if not free:
+            return False
+    return True
 
 
 def _in_place(access: Access) -> bool:
