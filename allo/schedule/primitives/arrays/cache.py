@@ -154,7 +154,9 @@ def _check_place(loop: FoundLoop, buffer: FoundBuffer, lanes: int) -> None:
         )
     if not isinstance(buffer.value.type, ir.MemRefType) or not buffer.type.rank:
         raise _fail(loop, buffer, "it is no array", "name an array.")
-    if not isinstance(buffer.value.owner, ir.Block) and buffer.value.owner.operation in walk(loop.op):
+    if not isinstance(buffer.value.owner, ir.Block) and buffer.value.owner.operation in walk(
+        loop.op
+    ):
         raise _fail(
             loop,
             buffer,
