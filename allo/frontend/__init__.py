@@ -1,7 +1,7 @@
 """From a Python function to core IR: resolve, elaborate, emit.
 
-:func:`build_module` is the way in; :class:`KernelModule` is what comes out. ``from_pytorch``, the way in
-for models, is in ``allo.torch``; this is its published path.
+:func:`build_module` is the way in; :class:`KernelModule` is what comes out. ``from_pytorch``,
+``from_qonnx`` and ``from_tflite``, the ways in for models, are in packages above; they are published here.
 """
 
 from __future__ import annotations
@@ -23,4 +23,6 @@ def __getattr__(name: str) -> Any:
         return import_module("allo.tflite").from_tflite
     if name == "from_pytorch":  # by name: the package is above this one
         return import_module("allo.torch").from_pytorch
+    if name == "from_qonnx":
+        return import_module("allo.qonnx").from_qonnx
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -33,6 +33,7 @@ _GROUPS = ("inputs", "outputs", "default")
 
 
 _NUMBERS = (Int, UInt, Fixed, UFixed, Float)
+_INTEGER = re.compile(r"u?int[1-9]\d*")
 _SIZED = re.compile(r"(u?i)nt\((\d+)\)")
 
 
@@ -68,12 +69,15 @@ class Types:
         self._wanted = {key: self._read(key, value, names) for key, value in (wanted or {}).items()}
 
     def of_torch(self, dtype: str) -> str:
-        """The spelling of one of PyTorch's types.
+        """The spelling of one of PyTorch's types, or of an integer type of any width (``"int13"``).
 
         Raises:
             DTypeError: for a type that kernels do not have.
         """
         name = _OF_TORCH.get(dtype)
+        if name is None and _INTEGER.fullmatch(dtype):
+            self.namespace[dtype] = parse_type(dtype.replace("nt", ""))
+            return dtype
         if name is None:
             raise DTypeError(
                 f"There is no element type for tensors of torch.{dtype}.",

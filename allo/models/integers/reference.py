@@ -12,6 +12,7 @@ from ..graph import Model, Operator
 from .arithmetic import Array
 from .editing import listed, resolved
 from .floats import FLOAT_OPERATORS, ROUND
+from .levels import LEVELS, decoded
 
 Arguments = dict[str, Any]
 
@@ -70,6 +71,8 @@ def _requantised(scaled: Array, args: Arguments, op: Operator) -> Array:
 
 def _ended(sums: Array, args: Arguments, shape: Sequence[int], op: Operator) -> Array:
     """Integers or float32 of sums; factors of channels are given this shape."""
+    if op.target.startswith("levels."):  # the sum itself
+        return sums
     if "scale" in args:
         scale = np.asarray(args["scale"], np.float32).reshape(shape)
         result: Array = sums.astype(np.float32) * scale
@@ -274,4 +277,8 @@ OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "quantized.avg_pool": _avg_pool,
     "quantized.mean": _mean,
     **{f"aten.max_pool{n}d.default": _max_pool for n in (1, 2, 3)},
+    **LEVELS,
+    "levels.matmul": lambda args, op: _matmul(decoded(args), op),
+    **{f"levels.conv{n}d": lambda args, op: _convolution(decoded(args), op) for n in (1, 2)},
+    "levels.sum_pool": lambda args, op: _windows(args, op, 0).sum(-1),
 }

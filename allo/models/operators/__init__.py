@@ -9,6 +9,7 @@ from . import (
     elementwise,
     gathers,
     integers,
+    levels,
     norms,
     pools,
     products,
@@ -32,7 +33,7 @@ FAMILIES = (
     tflite,
 )
 
-INTEGERS = integers.INTEGERS
+INTEGERS = {**integers.INTEGERS, **levels.LEVELS}
 VIEWS = shapes.VIEWS
 OPERATORS: dict[str, Emitter] = {
     target: emit for family in FAMILIES for target, emit in family.OPERATORS.items()

@@ -116,7 +116,8 @@ def convolution(call: Call, paddings: Sequence[int], sums: Sums | None = None) -
                 if sums:
                     element = sums.less_zero("zero_input", element, "elem")
                     factor += sums.factor(channel, _flat([c, *k], [ins, *sizes]))
-                text.line(f"{row.at(last)} += {element} * {factor}")
+                term = sums.term(element, factor) if sums else f"{element} * {factor}"
+                text.line(f"{row.at(last)} += {term}")
         with text.loops(extents[-1:], f"{name}_back", prefix="o") as (last,):
             if sums:
                 sums.finish(into.at(b, channel, *at, last), row.at(last), channel)

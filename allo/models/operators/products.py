@@ -49,7 +49,8 @@ def product(
             if sums:
                 first = sums.less_zero("zero_left", first, "elem")
                 second = sums.less_zero("zero_right", second, "other") + sums.factor(n, k)
-            text.line(f"{row.at(n)} += {first} * {second}")
+            term = sums.term(first, second) if sums else f"{first} * {second}"
+            text.line(f"{row.at(n)} += {term}")
         with text.loops((columns,), f"{name}_back", prefix="o") as o:
             if sums:
                 sums.finish(target.at(*at, *o), row.at(*o), *o)

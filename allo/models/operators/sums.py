@@ -58,6 +58,10 @@ class Sums:
         self.call.text.line(f"{name}: {narrow} = {element} - ({zero})")
         return name
 
+    def term(self, first: str, second: str) -> str:
+        """What is added to a sum for a pair of operands."""
+        return f"{first} * {second}"
+
     def finish(self, target: str, total: str, channel: str) -> None:
         """Write the result of a sum."""
         call, text = self.call, self.call.text

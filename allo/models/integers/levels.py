@@ -1,0 +1,101 @@
+"""Levels in NumPy: what ``allo.models.operators.levels`` computes, from code of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from allo.dialects.rounding import quantised
+
+from ..graph import Operator
+from .arithmetic import Array
+
+Arguments = dict[str, Any]
+
+_DECODED = {"self": "zero_left", "other": "zero_right", "input": "zero_input"}
+
+
+def decoded(args: Arguments) -> Arguments:
+    """Operands as the integers that their levels stand for; of two signs, as a half of their product."""
+    if args.get("agreeing"):  # a ^ b ^ 1 = ((2a - 1)(2b - 1) + 1) / 2: exact halves in float64
+        left, right = (args[key].astype(np.float64) for key in ("self", "other"))
+        # Sums of (2a - 1)(b - 1/2) + 1/2: the half is carried by one more row and column of ones.
+        left = np.concatenate([2 * left - 1, np.ones((*left.shape[:-1], 1))], -1)
+        depth = right.shape[-2]
+        halves = np.full((*right.shape[:-2], 1, right.shape[-1]), depth / 2)
+        right = np.concatenate([right - 0.5, halves], -2)
+        return {**args, "self": left, "other": right, "zero_left": 0, "zero_right": 0}
+    found = dict(args)
+    for name, key in _DECODED.items():
+        if key in args:
+            factor, shift, _ = args[key]
+            found[name] = args[name].astype(np.int64) * factor + shift
+            found[key] = 0
+    return found
+
+
+def _whole(array: Array, op: Operator) -> Array:
+    meta = op.metas[0]
+    kind = meta.dtype if meta else "int64"
+    return array.astype(np.float32) if kind == "float32" else array.astype(np.int64)
+
+
+def _spread(array: Any, args: Arguments, rank: int, extra: int = 0) -> Array:
+    """Parameters of the varying axes, with an extent of 1 along the others."""
+    shape, given = [1] * rank, np.shape(array)
+    for k, axis in enumerate(args["axes"]):
+        shape[axis] = given[k]
+    return np.asarray(array).reshape(*shape, *given[len(given) - extra :])
+
+
+def _thresholds(args: Arguments, op: Operator) -> Array:
+    x = args["input"]
+    table = _spread(args["table"][..., : args["count"]], args, x.ndim, 1)
+    reached = np.zeros(x.shape, np.int64)
+    for k in range(args["count"]):
+        reached += x >= table[..., k]
+    if args.get("falling") is not None:
+        falls = _spread(args["falling"], args, x.ndim)
+        reached = np.where(falls == 1, args["count"] - reached, reached)
+    return _whole(reached + args["first"], op)
+
+
+def _table(args: Arguments, op: Operator) -> Array:
+    x = args["input"].astype(np.int64) - args["low"]
+    table = np.broadcast_to(
+        _spread(args["table"], args, x.ndim, 1), (*x.shape, args["table"].shape[-1])
+    )
+    return _whole(np.take_along_axis(table, x[..., None], -1)[..., 0], op)
+
+
+def _scaled(args: Arguments, op: Operator) -> Array:
+    x = args["input"].astype(np.float32)
+    parts = []
+    for key in ("scale", "offset"):
+        value = args[key]
+        parts.append(_spread(value, args, x.ndim) if np.ndim(value) else np.float32(value))
+    return np.asarray(x * np.float32(parts[0]) + np.float32(parts[1]), np.float32)
+
+
+def _add(args: Arguments, op: Operator) -> Array:
+    left, right = (args[key].astype(np.int64) for key in ("self", "other"))
+    return np.asarray(left * args["first"] + right * args["second"])
+
+
+def _bits(args: Arguments, op: Operator) -> Array:
+    """Fixed point as users give it, in floats: what the boundary makes of each."""
+    x = args["input"]
+    raw = [quantised(Fraction(float(v)), args["type"], is_float=True) for v in x.reshape(-1)]
+    return np.array(raw, np.int64).reshape(x.shape)
+
+
+LEVELS: dict[str, Callable[[Arguments, Operator], Any]] = {
+    "levels.thresholds": _thresholds,
+    "levels.table": _table,
+    "levels.scaled": _scaled,
+    "levels.add": _add,
+    "levels.bits": _bits,
+}

@@ -1,0 +1,336 @@
+"""From the nodes of a file to a graph of levels.
+
+Every tensor is a constant, or a function of levels or of floats, element by element
+(:class:`~allo.qonnx.values.Function`), until something has to have it: a quantiser makes levels of it, a
+product wants integers, and a result of the model or an operator on floats wants floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from allo.dialects.text.near import did_you_mean
+from allo.models.graph import Meta, Model, ModuleCall, Operator, Ref
+from allo.models.text import identifier
+
+from .chains import POINTWISE, extended
+from .constants import constant_of, shape_constant, with_integers
+from .functions import Table, Thresholds, cells, quantised, table_of
+from .quantisers import QUANTISERS, Grid, grid_of
+from .reading import Array, Graph, Node
+from .values import Affine, Constant, Floats, Function, Levels
+
+_TABLE = 1 << 12
+"""Elements of a table of floats that an affine function may become; above it, it is computed."""
+_TABLE_OF_CURVE = 1 << 16
+"""Elements of a table of floats that any other function may become."""
+
+
+class Converter:
+    """The state of a conversion.
+
+    Attributes:
+        graph: what is read.
+        made: what is written.
+        values: of the tensors of ``graph``, what is known.
+        levels: of the tensors that are levels in ``made``, the names there and the grid.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.made = Model()
+        self.values: dict[str, Constant | Function] = {
+            name: with_integers(Constant(array)) for name, array in graph.constants.items()
+        }
+        self.levels: dict[str, tuple[str, Grid]] = {}
+        self.names: set[str] = set()
+        self.floats: dict[str, str] = {}
+
+    def run(self, builders: Mapping[str, Callable[[Converter, Node], None]]) -> Model:
+        """The graph of levels.
+
+        Args:
+            builders: what converts the nodes that are not pointwise.
+
+        Raises:
+            UnsupportedOperatorError: a node that is not supported, or not in this form.
+        """
+        for node in self.graph.nodes:
+            self._node(node, builders)
+        self.made.outputs = [self.as_floats(name) for name in self.graph.outputs]
+        return self.made
+
+    def _node(self, node: Node, builders: Mapping[str, Callable[[Converter, Node], None]]) -> None:
+        shape = shape_constant(node, self.graph.shapes)
+        if shape is not None:
+            self.values[node.outputs[0]] = Constant(shape)
+            return
+        given = [self.values[name] if name else None for name in node.inputs]
+        if all(value is None or isinstance(value, Constant) for value in given):
+            constants = [value if isinstance(value, Constant) else None for value in given]
+            self.values[node.outputs[0]] = with_integers(constant_of(node, constants))
+            return
+        functions = [
+            name for name, v in zip(node.inputs, given, strict=True) if isinstance(v, Function)
+        ]
+        if node.op in QUANTISERS or (node.op in POINTWISE and len(functions) == 1):
+            self._pointwise(node, functions)
+            return
+        build = builders.get(node.op)
+        if build is None:
+            known = {*POINTWISE, *builders}
+            near = did_you_mean(node.op, known, cutoff=0.7)
+            raise node.refusal(
+                "which is not supported" if node.op not in POINTWISE else "of two tensors",
+                f"{near}supported operators are {', '.join(sorted(known))}.",
+            )
+        build(self, node)
+
+    # --- values ---------------------------------------------------------------------------------
+
+    def function(self, node: Node, place: int) -> Function:
+        """An input of a node that depends on inputs of the model.
+
+        Raises:
+            UnsupportedOperatorError: it is a constant.
+        """
+        value = self.values[node.inputs[place]]
+        if not isinstance(value, Function):
+            raise node.refusal(
+                f"with a constant as input {place}", "constants stand behind the data."
+            )
+        return value
+
+    def constant(self, node: Node, place: int) -> Constant | None:
+        """An input of a node that is constant; None where it is left out.
+
+        Raises:
+            UnsupportedOperatorError: it depends on an input of the model.
+        """
+        if place >= len(node.inputs) or not node.inputs[place]:
+            return None
+        value = self.values[node.inputs[place]]
+        if not isinstance(value, Constant):
+            raise node.refusal(
+                f"whose input {place} depends on the input", "it has to be constant."
+            )
+        return value
+
+    def emit(
+        self, node: Node | None, target: str, args: Mapping[str, Any], meta: Meta, name: str = ""
+    ) -> str:
+        """A new operator in the module of a node; its arrays become weights there."""
+        stem = identifier(name or (node.outputs[0] if node else "input"))
+        made = self.fresh(stem if not stem[0].isdigit() else f"m{stem}")
+        stack = (ModuleCall(node.path, node.path, node.op),) if node else ()
+        held = {}
+        for key, value in args.items():
+            if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], np.ndarray):
+                held[key] = self._kept(node, made, key, *value)
+            else:
+                held[key] = value
+        self.made.operators.append(Operator(made, target, held, (meta,), stack, None))
+        return made
+
+    def fresh(self, stem: str) -> str:
+        """A name that no value of the graph has."""
+        name, number = stem, 0
+        while name in self.names:
+            number += 1
+            name = f"{stem}_{number}"
+        self.names.add(name)
+        return name
+
+    def _kept(self, node: Node | None, made: str, key: str, array: Array, dtype: str) -> Ref:
+        """An array with its element type, as a weight of the module."""
+        name = self.fresh(f"{made}_{key}")
+        start = f"{node.path}." if node else ""
+        paths = {path for path, _ in self.made.weights.values()}
+        path = f"{start}{key}" if f"{start}{key}" not in paths else f"{start}{name}"
+        held = array
+        if dtype != "float32":
+            bits = int(dtype.strip("uint"))
+            size = next(n for n in (8, 16, 32, 64) if n >= bits)
+            held = array.astype(f"{'u' if dtype[0] == 'u' else ''}int{size}")
+            self.made.narrow[name] = dtype
+        self.made.weights[name] = (path, np.ascontiguousarray(held))
+        return Ref(name)
+
+    def define(self, tensor: str, levels: Levels, affine: Affine) -> None:
+        """A tensor is levels, which stand for these real values."""
+        self.values[tensor] = Function(levels, affine, (), affine)
+
+    # --- one element at a time ------------------------------------------------------------------
+
+    def _pointwise(self, node: Node, functions: list[str]) -> None:
+        given = [self._array(name) for name in node.inputs]
+        if len(functions) > 1 or node.inputs[0] != functions[0] and node.op in QUANTISERS:
+            raise node.refusal(
+                "with a scale, zero point or width that depends on the input",
+                "parameters of quantisers are constants: export with fixed scales.",
+            )
+        source = self.function(node, node.inputs.index(functions[0]))
+        function = extended(source, node, given)
+        if node.op not in QUANTISERS:
+            self.values[node.outputs[0]] = function
+            return
+        grid = grid_of(node, given, len(function.shape))
+        found = quantised(function, grid)
+        if found is None:
+            raise node.refusal(
+                "of a function that neither rises nor falls, over too many levels for a table",
+                "quantise before the function too: a table of up to 4 million elements is made.",
+            )
+        self.quantised(node, function, found, grid)
+
+    def _array(self, name: str) -> Array | None:
+        value = self.values[name] if name else None
+        return value.array if isinstance(value, Constant) else None
+
+    def quantised(
+        self, node: Node, function: Function, found: Thresholds | Table, grid: Grid
+    ) -> None:
+        """Emit thresholds or a table; the node's result is levels then."""
+        tensor = node.outputs[0]
+        of = function.of
+        if isinstance(found, Table):
+            low, high = int(found.table.min()), int(found.table.max())
+        else:
+            low, high = found.first, found.first + found.count
+        levels = Levels("", of.shape, low, high)
+        meta = Meta(of.shape, levels.dtype)
+        if isinstance(found, Thresholds):
+            args: dict[str, Any] = {
+                "input": Ref(of.name),
+                "table": (found.table, found.dtype),
+                "axes": list(found.axes),
+                "count": found.count,
+                "first": found.first,
+            }
+            if found.falling is not None:
+                args["falling"] = (found.falling, "uint1")
+            name = self.emit(node, "levels.thresholds", args, meta)
+        elif isinstance(of, Levels):
+            name = self._looked_up(node, of, found, levels.dtype, meta)
+        else:  # a constant function of floats
+            args = {"input": Ref(of.name), "scale": 0.0, "offset": float(low), "axes": []}
+            name = self.emit(node, "levels.scaled", args, meta)
+        self.levels[tensor] = (name, grid)
+        self.define(tensor, Levels(name, of.shape, low, high), grid.affine)
+
+    def _looked_up(
+        self, node: Node | None, of: Levels, found: Table, dtype: str, meta: Meta
+    ) -> str:
+        if found.table.size == of.high - of.low + 1 and dtype != "float32":
+            flat = found.table.reshape(-1)
+            if np.array_equal(flat, np.arange(of.low, of.high + 1)):
+                return of.name  # the levels are those already
+        table = found.table
+        if table.shape[-1] == 1 and of.high > of.low:
+            table = np.repeat(table, of.high - of.low + 1, -1)
+        args = {
+            "input": Ref(of.name),
+            "table": (table, dtype),
+            "axes": list(found.axes),
+            "low": of.low,
+        }
+        return self.emit(node, "levels.table", args, meta)
+
+    # --- floats ---------------------------------------------------------------------------------
+
+    def as_floats(self, tensor: str, node: Node | None = None) -> str:
+        """The name of a tensor as float32 in the graph that is made.
+
+        Raises:
+            UnsupportedOperatorError: a function of too many levels for a table that is not affine.
+        """
+        if tensor in self.floats:
+            return self.floats[tensor]
+        value = self.values[tensor]
+        if isinstance(value, Constant):
+            name = self.fresh(identifier(f"constant_{tensor}"))
+            self.made.constants[name] = value.array.astype(np.float32)
+        else:
+            name = self._float(tensor, value, node or self._maker(tensor))
+        self.floats[tensor] = name
+        return name
+
+    def _maker(self, tensor: str) -> Node | None:
+        return next((node for node in self.graph.nodes if tensor in node.outputs), None)
+
+    def _float(self, tensor: str, value: Function, node: Node | None) -> str:
+        of = value.of
+        meta = Meta(of.shape, "float32")
+        if isinstance(of, Floats):
+            return self._steps(value, of.name, 0) if value.steps else of.name
+        if cells(value, of) <= (_TABLE if value.affine else _TABLE_OF_CURVE):
+            return self._looked_up(node, of, table_of(value, of), "float32", meta)
+        if value.affine:
+            return self._affine(node, of, value.affine)
+        start = value.start or Affine(np.ones(()), np.zeros(()))
+        return self._steps(value, self._affine(node, of, start), 0)
+
+    def _affine(self, node: Node | None, of: Levels, affine: Affine) -> str:
+        ext = np.broadcast_shapes(affine.scale.shape, affine.offset.shape)
+        axes = [axis for axis, extent in enumerate(ext) if extent > 1]
+        args: dict[str, Any] = {"input": Ref(of.name), "axes": axes}
+        for key, array in (("scale", affine.scale), ("offset", affine.offset)):
+            flat = np.broadcast_to(array, ext).astype(np.float32)
+            if axes:
+                args[key] = (flat.reshape([ext[axis] for axis in axes]), "float32")
+            else:
+                args[key] = float(flat.reshape(-1)[0])
+        return self.emit(node, "levels.scaled", args, Meta(of.shape, "float32"))
+
+    def _steps(self, value: Function, name: str, count: int) -> str:
+        """The rest of a chain on floats, as ATen operators."""
+        for step in value.steps[count:]:
+            target, args = _ATEN.get(step.node.op, ("", ""))
+            if not target:
+                raise step.node.refusal(
+                    "between floats, of more levels than a table has",
+                    f"quantise its result; on floats, {', '.join(sorted(_ATEN))} are supported.",
+                )
+            others = [a for a in step.others if a is not None]
+            given: dict[str, Any] = {"self": Ref(name)}
+            if args:
+                array = np.asarray(others[0], np.float32)
+                other = self.fresh("operand")
+                self.made.constants[other] = array
+                pair = (Ref(name), Ref(other)) if step.place == 0 else (Ref(other), Ref(name))
+                given = {"self": pair[0], "other": pair[1]}
+                if target.split(".")[1] in ("add", "sub"):
+                    given["alpha"] = 1
+            name = self.emit(step.node, target, given, Meta(value.shape, "float32"))
+        return name
+
+
+_ATEN = {
+    "Add": ("aten.add.Tensor", "other"),
+    "Sub": ("aten.sub.Tensor", "other"),
+    "Mul": ("aten.mul.Tensor", "other"),
+    "Div": ("aten.div.Tensor", "other"),
+    "Relu": ("aten.relu.default", ""),
+}
+
+
+def real_of(function: Function, node: Node, what: str) -> tuple[Levels, Array, int, int]:
+    """Levels, unit, factor and shift of a tensor that a product reads.
+
+    Raises:
+        UnsupportedOperatorError: the tensor is not ``unit * (factor * level + shift)``.
+    """
+    of = function.of
+    found = function.affine.integers() if function.affine and isinstance(of, Levels) else None
+    if found is None or not isinstance(of, Levels):
+        raise node.refusal(
+            f"of {what} that is no multiple of integers: the nearest integers would be wrong by up to "
+            "half a unit in each element",
+            "quantise it by a Quant node, whose zero point is a whole number, or take float32 by "
+            "leaving its other operand without a quantiser.",
+        )
+    unit, factor, shift = found
+    return of, unit, factor, shift

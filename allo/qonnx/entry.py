@@ -1,0 +1,119 @@
+"""``from_qonnx``: a QONNX file as a schedule, or built for a target."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from allo.models.compiled import built_for, schedule_of
+from allo.models.graph import Model, Operator
+from allo.models.integers.reference import Reference
+from allo.models.origin import ReferenceOrigin
+from allo.models.storage.choices import Storage
+from allo.models.types import Types
+
+from .convert import Converter
+from .floats import softmax
+from .inputs import InputType, define_input, examples, wanted
+from .moves import RESHAPES, reshape, transpose
+from .products import gemm, matmul, xnor
+from .reading import Array, Graph, Node, read
+
+BUILDERS: dict[str, Callable[[Converter, Node], None]] = {
+    "MatMul": matmul,
+    "Gemm": gemm,
+    "XnorPopcountMatMul": xnor,
+    "Transpose": transpose,
+    "Softmax": softmax,
+    **dict.fromkeys(RESHAPES, reshape),
+}
+
+
+def from_qonnx(
+    model: Any,
+    *,
+    input_type: InputType | None = None,
+    target: str = "llvm",
+    mode: str = "csim",
+    project: str = "top.prj",
+    weights_as_args: bool | Sequence[str] = False,
+    layouts: Mapping[str, Sequence[int]] | None = None,
+    verify: bool | float = False,
+    verbose: bool = False,
+) -> Any:
+    """Compile a quantised network from a QONNX file.
+
+    Products of quantised tensors are sums of integers in exactly the bits that they need. What stands
+    between a sum and the next quantiser becomes thresholds, found with the arithmetic of qonnx's executor.
+
+    Args:
+        model: the path of a file, an ``onnx.ModelProto`` or a ``qonnx`` ``ModelWrapper``.
+        input_type: the type of the inputs, which are float32 where it is left out: a ``Fixed`` or
+            ``UFixed``, or an integer type and the value of its unit, as in ``(int8, 1 / 128)``.
+        target: ``"mlir"`` for the schedule, whose module paths are the names of the nodes, ``"llvm"`` for a
+            function on NumPy arrays, or another target of ``Schedule.build``.
+        mode: step of an HLS target.
+        project: folder of an HLS target.
+        weights_as_args: weights and thresholds are arguments behind the inputs, and not constants; or
+            patterns of the paths of those that are.
+        layouts: for patterns of paths of weights, the order in which their dimensions are stored.
+        verify: compare with the exact reference on one random input now, and after each step of the
+            schedule; a number is the tolerance of floats.
+        verbose: print the kernels and the core IR.
+
+    Raises:
+        ToolMissingError: ``qonnx`` is not installed; the extra ``qonnx`` brings it.
+        ModelError: no such file, a shape that depends on the input, or a quantiser that cannot be exact.
+        UnsupportedOperatorError: a node that is not supported, or not in this form.
+    """
+    graph, _ = read(model)
+    made = converted(graph, input_type).made
+    types = Types(wanted(input_type), set())
+    storage = Storage(weights_as_args, layouts or {})
+    kinds = {node.path: node.op for node in graph.nodes}
+    origin = ReferenceOrigin(
+        made,
+        reference_of(made),
+        examples(made, input_type),
+        kinds,
+        "the reference of the QONNX file",
+    )
+    schedule = schedule_of(made, origin, types, storage)
+    if verbose:
+        sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
+    if verify:
+        schedule.verify_steps(verify)
+    return built_for(
+        schedule,
+        len(made.inputs),
+        target=target,
+        mode=mode,
+        project=project,
+        weights_as_args=bool(weights_as_args),
+    )
+
+
+def converted(graph: Graph, input_type: InputType | None = None) -> Converter:
+    """The graph of levels of a file that was read, and what its tensors became."""
+    converter = Converter(graph)
+    for name, shape in graph.inputs.items():
+        define_input(converter, name, shape, input_type)
+    converter.run(BUILDERS)
+    return converter
+
+
+def reference_of(made: Model) -> Callable[..., list[Array]]:
+    """The exact results of a graph of levels, in NumPy."""
+
+    def otherwise(op: Operator, values: dict[str, Any]) -> Array:
+        left, right = (np.asarray(values[op.args[k].name], np.float32) for k in ("self", "other"))
+        total = np.zeros((*left.shape[:-1], right.shape[-1]), np.float32)
+        for k in range(left.shape[-1]):  # one product behind the other, as the kernels add
+            total = total + left[..., k, None] * right[..., k, :]
+        return total
+
+    reference = Reference(made, otherwise)
+    return lambda *inputs: reference(*inputs)
