@@ -141,6 +141,7 @@ def row_of(name: str, budget: int, seconds: float) -> Row:
             f"{key}.cycles": cycles,
             f"{key}.dsp": taken.get("dsp", 0),
             f"{key}.lut": taken.get("lut", 0),
+            f"{key}.search_ms": round(1000 * work),
         },
     )  # fmt: skip
 
