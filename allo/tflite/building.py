@@ -129,7 +129,7 @@ class Building:
     def staircase(self, node: Node, word: str, found: Staircase, bits: int) -> dict[str, Any]:
         """As :meth:`ending`, of sums of so many bits: a multiplier, an addend and a shift."""
         widest = int(found.multipliers.max()).bit_length()
-        dtype = "int16" if widest < 16 else "int32"
+        dtype = "int16" if widest < 16 else "int32" if widest < 32 else "int64"
         return {
             word: self.table(node, word, found.multipliers, dtype),
             f"{word}_half": self.table(node, f"{word}_half", found.addends, "int64"),

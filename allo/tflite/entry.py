@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from allo.dialects.diagnostics import ModelError
 from allo.models.compiled import built_for, schedule_of
 from allo.models.integers.arithmetic import Array
 from allo.models.origin import ReferenceOrigin
@@ -20,6 +21,7 @@ from .convert import graph_of
 from .network import Network
 from .reader import read_network
 from .reference import Integers
+from .schedule import LANES, schedule_layers
 
 JUDGE = "the integer reference"
 
@@ -32,6 +34,7 @@ def from_tflite(
     project: str = "top.prj",
     weights_as_args: bool | Sequence[str] = False,
     layouts: Mapping[str, Sequence[int]] | None = None,
+    lanes: int | None = None,
     verify: bool = False,
     verbose: bool = False,
 ) -> Any:
@@ -52,6 +55,9 @@ def from_tflite(
             paths, such as ``["conv2d_*.weight"]``, makes those arguments.
         layouts: for patterns of paths of weights, the order in which their dimensions are stored,
             such as ``{"conv2d_*.weight": (1, 2, 3, 0)}``.
+        lanes: inner loops are pipelined, and each layer computes the sums of up to so many channels at once
+            (the greatest divisor of its channels). None leaves loops as they are for ``"mlir"`` and
+            ``"llvm"``, and is 8 for hardware.
         verify: compare with the integer reference on random inputs now, and after each step of the
             schedule.
         verbose: print the kernels and the core IR.
@@ -73,6 +79,11 @@ def from_tflite(
     )
     storage = Storage(weights_as_args, layouts or {})
     schedule = schedule_of(graph, origin, Types(None, ()), storage)
+    if lanes is None and target not in ("mlir", "llvm"):
+        lanes = LANES
+    if lanes is not None:
+        _check_lanes(lanes)
+        schedule_layers(schedule, network, lanes)
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
     if verify:
@@ -85,6 +96,15 @@ def from_tflite(
         project=project,
         weights_as_args=bool(weights_as_args),
     )
+
+
+def _check_lanes(lanes: int) -> None:
+    if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
+        raise ModelError(
+            f"lanes is {lanes!r}, and no number of channels.",
+            place_of_caller(),
+            help=f"give a whole number of at least 1, such as lanes={LANES}.",
+        )
 
 
 def example_inputs(network: Network, seed: int = 0) -> list[Array]:

@@ -45,8 +45,12 @@ def clamped(result: TensorInfo, activation: int) -> tuple[int, int]:
         result: the tensor.
         activation: 0 for none, 1 RELU, 2 RELU_N1_TO_1, 3 RELU6.
     """
+    return within(result, *{0: (None, None), 1: (0.0, None), 2: (-1.0, 1.0), 3: (0.0, 6.0)}[activation])
+
+
+def within(result: TensorInfo, least: float | None, most: float | None) -> tuple[int, int]:
+    """The integers of a result that stand for numbers between two bounds."""
     low, high = result.bounds
-    least, most = {0: (None, None), 1: (0.0, None), 2: (-1.0, 1.0), 3: (0.0, 6.0)}[activation]
     scale = np.float32(result.scale)
     if least is not None:
         low = max(low, result.zero + away(float(np.float32(least) / scale)))
@@ -79,3 +83,16 @@ def sum_factors(
 def product_factor(left: TensorInfo, right: TensorInfo, result: TensorInfo) -> tuple[int, int]:
     """What a product of two activations is multiplied by."""
     return quantised(left.scale * right.scale / result.scale)
+
+
+def single_ratio(source: TensorInfo, result: TensorInfo, factor: float = 1.0) -> float:
+    """The scale of one tensor, times a factor, over that of another, in float32."""
+    scaled = np.float32(source.scale) * np.float32(factor)
+    return float(scaled / np.float32(result.scale))
+
+
+def mean_factor(source: TensorInfo, result: TensorInfo, count: int) -> tuple[int, int]:
+    """What a sum of so many elements is multiplied by, to be their mean on the scale of the result."""
+    mantissa, exponent = quantised(source.scale / result.scale)
+    shift = min(count.bit_length() - 1, 32, HIGH + exponent)
+    return (mantissa << shift) // count, exponent - shift

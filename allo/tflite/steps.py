@@ -19,6 +19,8 @@ from allo.models.integers.arithmetic import Array
 _MOST_BITS = 62
 """Of a product: what int64 holds."""
 
+_LONGEST = 38
+"""Bits of a multiplier; results of int16 need more than those of int8."""
 _COMMON_BITS = 25
 """Of multipliers that share a shift: more of them cost more than shifting by the channel."""
 
@@ -109,7 +111,7 @@ class _Known:
             kept = np.where(room, tried, 0)
             least = _extreme(shifted, self.first[channels], kept, -(1 << _MOST_BITS), np.max)
             most = _extreme(shifted, self.last[channels], kept, 1 << _MOST_BITS, np.min) - 1
-            fits = open_ & room & (tried >= 0) & (tried < 1 << 31) & (least <= most)
+            fits = open_ & room & (tried >= 0) & (tried < 1 << _LONGEST) & (least <= most)
             multipliers = np.where(fits, tried, multipliers)
             lowest, highest = np.where(fits, least, lowest), np.where(fits, most, highest)
             open_ &= ~fits

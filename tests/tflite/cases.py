@@ -201,6 +201,158 @@ def softmax(case: Case) -> bytes:
     return case.writer.bytes(result)
 
 
+def _function(case: Case, kind: str, options: str = "", **fields: Any) -> bytes:
+    shape = [1, case.size(2, 6), case.size(2, 40)]
+    source = case.input(shape)
+    if kind in ("LOGISTIC", "TANH"):
+        zero = -128 if kind == "LOGISTIC" else 0
+        result = case.writer.tensor(shape, "int8", 1 / 256 if zero else 1 / 128, zero)
+    else:
+        result = case.result(shape, case.scale_of(source) * float(case.pick(0.6, 1.0, 1.7)))
+    case.writer.node(kind, [source], [result], options, **fields)
+    return case.writer.bytes(result)
+
+
+def relu(case: Case) -> bytes:
+    return _function(case, case.pick("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"))
+
+
+def relu16(case: Case) -> bytes:
+    return _function(case, case.pick("RELU", "RELU6"))
+
+
+def leaky_relu(case: Case) -> bytes:
+    alpha = float(case.pick(0.1, 0.3, 1.5))
+    return _function(case, "LEAKY_RELU", "LeakyReluOptions", alpha=alpha)
+
+
+def logistic(case: Case) -> bytes:
+    return _function(case, "LOGISTIC")
+
+
+def tanh(case: Case) -> bytes:
+    return _function(case, "TANH")
+
+
+def hard_swish(case: Case) -> bytes:
+    return _function(case, "HARD_SWISH")
+
+
+def requantize(case: Case) -> bytes:
+    return _function(case, "QUANTIZE", "QuantizeOptions")
+
+
+def floats(case: Case) -> bytes:
+    """From floats to integers and back."""
+    shape = [2, case.size(3, 30)]
+    writer, source = case.writer, case.writer.input(shape, "float32")
+    middle = case.result(shape, case.scale())
+    result = writer.tensor(shape, "float32")
+    writer.node("QUANTIZE", [source], [middle], "QuantizeOptions")
+    writer.node("DEQUANTIZE", [middle], [result], "DequantizeOptions")
+    return writer.bytes(result)
+
+
+def mean(case: Case) -> bytes:
+    shape = [1, case.size(2, 6), case.size(2, 6), case.size(1, 5)]
+    axes = case.pick([1, 2], [-1], [1], [2, 1, 3])
+    source = case.input(shape)
+    keep = bool(case.pick(True, False))
+    gone = {axis % 4 for axis in axes}
+    after = [1 if d in gone else n for d, n in enumerate(shape) if keep or d not in gone]
+    places = case.writer.tensor([len(axes)], "int32", data=np.array(axes, np.int32))
+    result = case.result(after, case.scale_of(source) * float(case.pick(0.4, 1.0)))
+    case.writer.node("MEAN", [source, places], [result], "ReducerOptions", keepDims=keep)
+    return case.writer.bytes(result)
+
+
+def _like(case: Case, source: int, shape: list[int]) -> int:
+    """A tensor on the scale of another one."""
+    zero = int(case.writer.graph.tensors[source].quantization.zeroPoint[0])
+    return case.writer.tensor(shape, case.dtype, case.scale_of(source), zero)
+
+
+def _numbers(case: Case, values: Any) -> int:
+    array = np.array(values, np.int32)
+    return case.writer.tensor(list(array.shape), "int32", data=array)
+
+
+def concatenation(case: Case) -> bytes:
+    shape = [1, case.size(2, 4), case.size(2, 4), case.size(1, 3)]
+    axis, source = case.size(1, 3), case.input(shape)
+    other = [case.size(1, 4) if d == axis else n for d, n in enumerate(shape)]
+    second = _like(case, source, other)
+    case.writer.graph.inputs.append(second)
+    after = [n + other[d] if d == axis else n for d, n in enumerate(shape)]
+    result = _like(case, source, after)
+    case.writer.node(
+        "CONCATENATION", [source, second], [result], "ConcatenationOptions", axis=axis - 4
+    )
+    return case.writer.bytes(result)
+
+
+def pad(case: Case) -> bytes:
+    shape = [1, case.size(2, 4), case.size(2, 4), case.size(1, 3)]
+    pads = [[0, 0], *[[case.size(0, 2), case.size(0, 2)] for _ in range(3)]]
+    source = case.input(shape)
+    result = _like(case, source, [n + a + b for n, (a, b) in zip(shape, pads, strict=True)])
+    case.writer.node("PAD", [source, _numbers(case, pads)], [result], "PadOptions")
+    return case.writer.bytes(result)
+
+
+def moved(case: Case) -> bytes:
+    """A transposition, a slice, a strided slice and a sum, so that it is no view alone."""
+    shape = [1, case.size(4, 6), case.size(4, 6), case.size(2, 3)]
+    dims = case.pick([0, 2, 1, 3], [0, 3, 1, 2], [0, 2, 3, 1])
+    writer, source = case.writer, case.input(shape)
+    shape = [shape[d] for d in dims]
+    first = _like(case, source, shape)
+    writer.node("TRANSPOSE", [source, _numbers(case, dims)], [first], "TransposeOptions")
+    begin = [0, *(case.size(0, 1) for _ in range(3))]
+    shape = [n - b for n, b in zip(shape, begin, strict=True)]
+    size = [-1, *(case.pick(-1, n) for n in shape[1:])]
+    second = _like(case, source, shape)
+    writer.node(
+        "SLICE", [first, _numbers(case, begin), _numbers(case, size)], [second], "SliceOptions"
+    )
+    ends = [1, shape[1], -1 if shape[2] > 1 else 1, 1]
+    after = [-(-shape[1] // 2), shape[2] - 1 if shape[2] > 1 else 1]
+    third = _like(case, source, [1, *after])
+    places = [_numbers(case, each) for each in ([0, 0, 0, 0], ends, [1, 2, 1, 1])]
+    writer.node(
+        "STRIDED_SLICE", [second, *places], [third], "StridedSliceOptions", beginMask=2, shrinkAxisMask=8
+    )
+    result = case.result([1, *after], case.scale_of(source) * 1.5)
+    writer.node("ADD", [third, third], [result], "AddOptions")
+    return writer.bytes(result)
+
+
+def split(case: Case) -> bytes:
+    part, shape = case.size(1, 3), [1, case.size(2, 4), case.size(2, 4)]
+    writer, source = case.writer, case.input([*shape, 2 * part])
+    parts = [_like(case, source, [*shape, part]) for _ in range(2)]
+    writer.node("SPLIT", [_numbers(case, 3), source], parts, "SplitOptions", numSplits=2)
+    result = case.result([*shape, part], case.scale_of(source) * 1.5)
+    writer.node("SUB", parts, [result], "SubOptions")
+    return writer.bytes(result)
+
+
+def resize(case: Case) -> bytes:
+    image, channels = [case.size(2, 4), case.size(2, 4)], case.size(1, 3)
+    after = case.pick([2 * image[0], 3 * image[1]], [image[0] + 3, image[1] + 1])
+    source = case.input([1, *image, channels])
+    result = _like(case, source, [1, *after, channels])
+    fields = case.pick({}, {"alignCorners": True}, {"halfPixelCenters": True})
+    case.writer.node(
+        "RESIZE_NEAREST_NEIGHBOR",
+        [source, _numbers(case, after)],
+        [result],
+        "ResizeNearestNeighborOptions",
+        **fields,
+    )
+    return case.writer.bytes(result)
+
+
 OPERATORS = {
     "conv2d": conv2d,
     "depthwise": depthwise,
@@ -211,10 +363,29 @@ OPERATORS = {
     "average_pool": average_pool,
     "max_pool": max_pool,
     "softmax": softmax,
+    "relu": relu,
+    "leaky_relu": leaky_relu,
+    "logistic": logistic,
+    "tanh": tanh,
+    "hard_swish": hard_swish,
+    "requantize": requantize,
+    "floats": floats,
+    "mean": mean,
+    "concatenation": concatenation,
+    "pad": pad,
+    "moved": moved,
+    "split": split,
+    "resize": resize,
 }
 """A maker of random files for each operator, int8."""
+OPERATORS_16 = {
+    name: OPERATORS[name]
+    for name in ("conv2d", "depthwise", "fully_connected", "add", "sub", "mul", "average_pool")
+} | {"max_pool": max_pool, "relu": relu16, "leaky_relu": leaky_relu, "requantize": requantize, "floats": floats}
+"""Those that are supported of int16."""
 
 
 def make(name: str, seed: int, dtype: str = "int8") -> bytes:
     """A random file of one operator."""
-    return OPERATORS[name](Case(seed, dtype))
+    makers = OPERATORS if dtype == "int8" else OPERATORS_16
+    return makers[name](Case(seed, dtype))

@@ -13,12 +13,12 @@ import numpy as np
 from allo.models.integers.arithmetic import Array
 
 from ..network import Network
-from . import pairs, pools, products, shapes, softmax
+from . import functions, pairs, pools, products, shapes, softmax
 from .family import Compute
 
 COMPUTE: dict[str, Compute] = {
     kind: compute
-    for family in (products, pairs, pools, shapes, softmax)
+    for family in (products, pairs, pools, shapes, softmax, functions)
     for kind, compute in family.COMPUTE.items()
 }
 
@@ -46,6 +46,8 @@ class Integers:
         for node in network.nodes:
             operands = [values[i] if i >= 0 else None for i in node.inputs]
             found = COMPUTE[node.kind](network, node, operands)
-            result = network.result(node)
-            values[result.index] = np.asarray(found, result.dtype).reshape(result.shape)
+            parts = found if isinstance(found, list) else [found]
+            for index, part in zip(node.outputs, parts, strict=True):
+                result = network.tensors[index]
+                values[index] = np.asarray(part, result.dtype).reshape(result.shape)
         return values

@@ -13,8 +13,8 @@ from ..fixedpoint import times
 from ..network import Network, Node, TensorInfo
 from ..scales import clamped, reduced
 
-Compute = Callable[[Network, Node, Sequence[Any]], Array]
-"""The elements of an operator's result, from those of its operands."""
+Compute = Callable[[Network, Node, Sequence[Any]], Array | list[Array]]
+"""The elements of an operator's result, or of all, from those of its operands."""
 
 
 def centred(info: TensorInfo, elements: Array) -> Array:

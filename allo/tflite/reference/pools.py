@@ -9,8 +9,9 @@ import numpy as np
 
 from allo.models.integers.arithmetic import Array
 
+from ..fixedpoint import times
 from ..network import Network, Node
-from ..scales import clamped
+from ..scales import clamped, mean_factor
 from .family import Compute, before, windows
 
 
@@ -39,4 +40,13 @@ def _greatest(network: Network, node: Node, operands: Sequence[Any]) -> Array:
     return _limits(network, node, taken.max(0))
 
 
-COMPUTE: dict[str, Compute] = {"AVERAGE_POOL_2D": _mean, "MAX_POOL_2D": _greatest}
+def _mean_of(network: Network, node: Node, operands: Sequence[Any]) -> Array:
+    source, result = network.operand(node, 0), network.result(node)
+    axes = tuple({axis % len(source.shape) for axis in operands[1].reshape(-1).tolist()})
+    sums = operands[0].astype(np.int64).sum(axes)
+    count = operands[0].size // max(sums.size, 1)
+    factor = mean_factor(source, result, count)
+    return np.asarray(np.clip(times(sums - source.zero * count, *factor) + result.zero, *result.bounds))
+
+
+COMPUTE: dict[str, Compute] = {"AVERAGE_POOL_2D": _mean, "MAX_POOL_2D": _greatest, "MEAN": _mean_of}

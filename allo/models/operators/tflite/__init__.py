@@ -7,11 +7,12 @@ rounds halves away from zero (:mod:`.ends`).
 from __future__ import annotations
 
 from ...body import Emitter
-from . import pairs, pools, products, softmax
+from . import functions, pairs, pools, products, softmax
 
 OPERATORS: dict[str, Emitter] = {
     **products.OPERATORS,
     **pairs.OPERATORS,
     **pools.OPERATORS,
     **softmax.OPERATORS,
+    **functions.OPERATORS,
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from math import prod
 
 from ...body import Call, Emitter, Result
+from ...tensors import Tensor
 from ...text import FunctionText
 from ..convolutions import inside, window
+from .ends import finish
 
 
 def _bounded(call: Call, target: str, value: str) -> None:
@@ -74,4 +76,39 @@ def _divide(call: Call, text: FunctionText, count: int, bits: int) -> None:
         text.line("total = 0 - other")
 
 
-OPERATORS: dict[str, Emitter] = {"tflite.average_pool2d": _pool, "tflite.max_pool2d": _pool}
+def _mean(call: Call) -> Result:
+    """The mean over whole dimensions."""
+    source, target = call.tensor("self"), call.array()
+    rank, dims = len(source.shape), call["dim"]
+    outer = [source.shape[d] for d in range(rank) if d not in dims]
+    into = target.reshaped(outer) or target
+    zero = call["zero_input"]
+    with call.text.loops(outer or (1,), "mean") as at:
+        call.text.line(f"total: {call.types.integer(min(call['bits'], 32))} = 0")
+        with call.text.loops([source.shape[d] for d in dims], prefix="r", reduction=True) as r:
+            left, inner = iter(at), iter(r)
+            places = [next(inner) if d in dims else next(left) for d in range(rank)]
+            element = source.at(*places)
+            call.text.line(f"total += {element} - ({zero})" if zero else f"total += {element}")
+        finish(call, into.at(*at) if outer else into.at(), "total")
+    return target
+
+
+def _nearest(call: Call) -> Result:
+    """Rows and columns repeated, or chosen by tables."""
+    source, target = call.tensor("self"), call.array()
+    with call.text.loops(target.shape, call.op.kind) as (b, y, x, c):
+        places = [
+            each.at(at) if isinstance(each, Tensor) else f"{at} // {each}" if each > 1 else at
+            for each, at in ((call["rows"], y), (call["columns"], x))
+        ]
+        call.text.line(f"{target.at(b, y, x, c)} = {source.at(b, *places, c)}")
+    return target
+
+
+OPERATORS: dict[str, Emitter] = {
+    "tflite.average_pool2d": _pool,
+    "tflite.max_pool2d": _pool,
+    "tflite.mean": _mean,
+    "tflite.resize_nearest": _nearest,
+}

@@ -39,7 +39,8 @@ def _softmax(call: Call) -> Result:
                 text.line(f"wide = wide * {1 << step}")
                 text.line(f"count += {step}")
         text.line(f"acc: {short} = wide >> 1")  # (1 + x) / 2
-        text.line(f"third: {short} = {_FIRST} + ({_product('acc', str(-_SLOPE))})")
+        # The upper half of a negative product: halves go up.
+        text.line(f"third: {short} = {_FIRST} - ((acc * {_SLOPE} + {NUDGE - 1}) >> {HIGH})")
         with text.loops((3,), "softmax_newton", prefix="j"):
             text.line(f"elem: {short} = {_product('acc', 'third')}")
             text.line(f"elem = {_ONE} - elem")
