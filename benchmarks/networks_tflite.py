@@ -1,13 +1,14 @@
-"""TFLite networks that others trained: every result compared with the interpreter, and whole networks in RTL.
+"""TFLite networks that others trained: results compared with the interpreter, and whole networks in RTL.
 
-scripts/python benchmarks/networks_tflite.py [--network NAME …] [--inputs N] [--images N] [--lanes N] [--folder F]
+scripts/python benchmarks/networks_tflite.py [--network NAME …] [--inputs N] [--images N] [--lanes N]
+[--folder F]
 
-The files of MLPerf Tiny lie beside the project, in ``../shared/networks/tflite``, or where --folder says. Of random
-and structured inputs, the results of the CPU build and every tensor of the reference are compared with the
-interpreter of ``ai-edge-litert`` and TFLite's reference kernels. Some images are computed by simulated RTL, in the
-in-process engine; its results are compared with the CPU build, and its cycles with those foretold. Multipliers, LUTs, block RAM of
-18 kbit and clock are our estimate for xc7, nothing is synthesised. Layers run one after the other, so what stands
-against the published figures is the time of one image, not a rate with images behind each other.
+The files of MLPerf Tiny lie beside the project, in ``../shared/networks/tflite``, or where --folder says. Of
+random and structured inputs, the results of the CPU build and every tensor of the reference are compared
+with the interpreter of ``ai-edge-litert`` and TFLite's reference kernels. Some images are computed by
+simulated RTL, in the in-process engine; its results are compared with the CPU build, and its cycles are those
+foretold. Multipliers, LUTs, block RAM of 18 kbit and clock are our estimate for xc7; nothing is synthesised.
+Layers run one after the other: what stands against the published rates is the time of one image.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ NETWORKS = {
         "anomaly_autoencoder_int8.tflite", 53_365, "hls4ml, AD08, a smaller network"
     ),
     "ds_cnn": Trained("keywords_ds_cnn_int8.tflite", 57_268, "FINN, a perceptron of 3 bits"),
-    "resnet8": Trained("resnet8_int8.tflite", 2_432, "fpgaConvNet, 8 bits"),
-    "mobilenet": Trained("person_mobilenet_int8.tflite", 105, "fpgaConvNet, 8 bits"),
+    "resnet8": Trained("resnet8_int8.tflite", 2_432, "published, closed"),
+    "mobilenet": Trained("person_mobilenet_int8.tflite", 105, "published"),
 }
 
 
@@ -110,19 +111,20 @@ def rows_of(name: str, folder: Path, inputs: int, images: int, lanes: int) -> li
             raise RuntimeError(f"{name}: RTL and CPU differ.")
         if hardware.cycles != report.cycles:
             raise RuntimeError(f"{name}: not the cycles of the report.")
+    what = f"{name}, {lanes} lanes"
     key, mhz = f"tflite.{name}.lanes_{lanes}", report.fmax_mhz or 0
     taken = {kind: report.resources.get(kind, 0) for kind in ("dsp", "lut", "bram")}
     figures = {f"{key}.cycles": report.cycles, f"{key}.mhz": round(mhz)}
     figures |= {f"{key}.{kind}": count for kind, count in taken.items()}
     note = (
-        f"{results:,} results of {len(calls)} inputs equal the interpreter's, {elements:,} elements of all tensors "
-        f"in the reference; {images} in RTL; {taken['dsp']} DSP, {taken['lut']:,} LUT, {taken['bram']} BRAM18, "
-        f"{mhz:.0f} MHz estimated for {DEVICE}"
+        f"{results:,} results of {len(calls)} inputs equal the interpreter's, {elements:,} elements of all "
+        f"tensors in the reference; {images} in RTL; {taken['dsp']} DSP, {taken['lut']:,} LUT, "
+        f"{taken['bram']} BRAM18, {mhz:.0f} MHz estimated for {DEVICE}"
     )
     return [
-        Row(f"{name}, {lanes} lanes", report.cycles, "cycles", "foretold", report.cycles, None, note, figures),
+        Row(what, report.cycles, "cycles", "foretold", report.cycles, None, note, figures),
         Row(
-            f"{name}, {lanes} lanes: images",
+            f"{what}: images",
             mhz * 1e6 / report.cycles,
             "1/s",
             trained.source,

@@ -94,7 +94,7 @@ def _short(mantissa: int) -> int:
 def _high16(a: Array, b: Array | int) -> Array:
     """The doubled upper half of a product of 16 bits, rounded."""
     product = a * b
-    nudged = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
+    nudged: Array = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
     towards_zero = np.where(nudged >= 0, nudged >> 15, -((-nudged) >> 15))
     return np.minimum(towards_zero, 0x7FFF)
 
@@ -118,7 +118,7 @@ def _hard_swish(network: Network, node: Node) -> Array:
     else:
         gate = divided(gate, -gate_exponent)
     gate = (gate + (1 << 15)) >> 1
-    product = gate * scaled
+    product: Array = np.asarray(gate, np.int64) * scaled
     towards_zero = np.where(product >= 0, product >> 15, -((-product) >> 15))
     levels = divided(towards_zero, -exponent) + result.zero
     return np.asarray(np.clip(levels, *result.bounds))

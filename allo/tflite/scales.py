@@ -45,7 +45,9 @@ def clamped(result: TensorInfo, activation: int) -> tuple[int, int]:
         result: the tensor.
         activation: 0 for none, 1 RELU, 2 RELU_N1_TO_1, 3 RELU6.
     """
-    return within(result, *{0: (None, None), 1: (0.0, None), 2: (-1.0, 1.0), 3: (0.0, 6.0)}[activation])
+    return within(
+        result, *{0: (None, None), 1: (0.0, None), 2: (-1.0, 1.0), 3: (0.0, 6.0)}[activation]
+    )
 
 
 def within(result: TensorInfo, least: float | None, most: float | None) -> tuple[int, int]:

@@ -19,6 +19,8 @@ from allo.models.integers.arithmetic import Array
 _MOST_BITS = 62
 """Of a product: what int64 holds."""
 
+_MANY = 1024
+"""Levels, from which on short multipliers are not tried."""
 _LONGEST = 38
 """Bits of a multiplier; results of int16 need more than those of int8."""
 _COMMON_BITS = 25
@@ -56,7 +58,10 @@ def shortest(step: Step, rates: Array, bounds: Array, low: int, high: int) -> St
     known = _Known(first, last, levels, rates, np.asarray(bounds, np.int64))
     found = Staircase(*(np.zeros(len(rates), np.int64) for _ in range(3)))
     open_ = np.arange(len(rates))
-    for shift in range(1, _MOST_BITS - int(high - low).bit_length()):
+    begin = 1
+    if len(levels) > _MANY:  # of int16: no multiplier shorter than the levels' own bits will do
+        begin = max(1, len(levels).bit_length() - int(np.floor(np.log2(rates.max()))))
+    for shift in range(begin, _MOST_BITS - int(high - low).bit_length()):
         chosen, multipliers, addends = known.fitting(open_, shift)
         for array, part in zip(
             (found.multipliers, found.addends, found.shifts),

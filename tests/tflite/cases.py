@@ -122,6 +122,32 @@ def depthwise(case: Case) -> bytes:
     return case.writer.bytes(result)
 
 
+def transpose_conv(case: Case) -> bytes:
+    image, ins, outs = [case.size(2, 4), case.size(2, 4)], case.size(1, 3), case.size(1, 3)
+    sizes, strides = [case.size(1, 3), case.size(1, 3)], [case.size(1, 2), case.size(1, 2)]
+    padding = case.pick(SAME, VALID)
+    shape = [
+        n * s if padding == SAME else (n - 1) * s + k
+        for n, s, k in zip(image, strides, sizes, strict=True)
+    ]
+    source = case.input([1, *image, ins])
+    weight, scales = case.weights([outs, *sizes, ins], outs, 0)
+    bias = case.bias(source, scales, outs)
+    result = case.result([1, *shape, outs], case.product_scale(source, scales, 2 * ins))
+    whole = np.array([1, *shape, outs], np.int32)
+    extents = case.writer.tensor([4], "int32", data=whole)
+    case.writer.node(
+        "TRANSPOSE_CONV",
+        [extents, weight, source, *bias],
+        [result],
+        "TransposeConvOptions",
+        padding=padding,
+        strideH=strides[0],
+        strideW=strides[1],
+    )
+    return case.writer.bytes(result)
+
+
 def fully_connected(case: Case) -> bytes:
     rows, ins, outs = case.size(1, 3), case.size(1, 20), case.size(1, 9)
     source = case.input([rows, ins])
@@ -320,7 +346,12 @@ def moved(case: Case) -> bytes:
     third = _like(case, source, [1, *after])
     places = [_numbers(case, each) for each in ([0, 0, 0, 0], ends, [1, 2, 1, 1])]
     writer.node(
-        "STRIDED_SLICE", [second, *places], [third], "StridedSliceOptions", beginMask=2, shrinkAxisMask=8
+        "STRIDED_SLICE",
+        [second, *places],
+        [third],
+        "StridedSliceOptions",
+        beginMask=2,
+        shrinkAxisMask=8,
     )
     result = case.result([1, *after], case.scale_of(source) * 1.5)
     writer.node("ADD", [third, third], [result], "AddOptions")
@@ -356,6 +387,7 @@ def resize(case: Case) -> bytes:
 OPERATORS = {
     "conv2d": conv2d,
     "depthwise": depthwise,
+    "transpose_conv": transpose_conv,
     "fully_connected": fully_connected,
     "add": add,
     "sub": sub,
@@ -378,10 +410,11 @@ OPERATORS = {
     "resize": resize,
 }
 """A maker of random files for each operator, int8."""
-OPERATORS_16 = {
-    name: OPERATORS[name]
-    for name in ("conv2d", "depthwise", "fully_connected", "add", "sub", "mul", "average_pool")
-} | {"max_pool": max_pool, "relu": relu16, "leaky_relu": leaky_relu, "requantize": requantize, "floats": floats}
+_SAME_16 = (
+    "conv2d depthwise fully_connected transpose_conv add sub mul average_pool max_pool mean leaky_relu"
+    " requantize floats"
+)
+OPERATORS_16 = {name: OPERATORS[name] for name in _SAME_16.split()} | {"relu": relu16}
 """Those that are supported of int16."""
 
 

@@ -1,4 +1,4 @@
-"""Functions of one element: of int8 by table, of int16 where they are factors and bounds; floats at the ends."""
+"""Functions of one element: of int8 by table, of int16 by factors and bounds; floats at the ends."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ _BOUNDED = {"RELU": (0.0, None), "RELU6": (0.0, 6.0)}
 def _function(building: Building, node: Node) -> None:
     source, result = building.network.operand(node, 0), building.network.result(node)
     building.check_integers(node, source, result)
-    if node.kind == "HARD_SWISH" and quantised(
-        float(np.float32(1 / 128) * np.float32(source.scale) / np.float32(result.scale))
-    )[1] > 0:
+    if (
+        node.kind == "HARD_SWISH"
+        and quantised(
+            float(np.float32(1 / 128) * np.float32(source.scale) / np.float32(result.scale))
+        )[1]
+        > 0
+    ):
         raise building.refusal(
             node, "has a result on a finer scale than a 128th of its input's", "coarser scales."
         )

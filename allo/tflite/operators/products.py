@@ -191,8 +191,36 @@ def _fully_connected(building: Building, node: Node) -> None:
     building.add(node, "tflite.fully_connected", args, result)
 
 
+def _transposed(building: Building, node: Node) -> None:
+    network, options = building.network, node.options
+    source, result = network.operand(node, 2), network.result(node)
+    weight, bias = _weights(building, node), _bias(building, node, 3)
+    data: Array = np.asarray(weight.data)
+    strides = [options.StrideH(), options.StrideW()]
+    args = {
+        "input": building.value(source),
+        "weight": building.weight(node, "weight", data),
+        "stride": strides,
+        "padding": [
+            window_padding(
+                data.shape[1 + d], strides[d], 1, result.shape[1 + d], source.shape[1 + d]
+            )
+            for d in range(2)
+        ],
+        **ended(
+            building,
+            node,
+            (source, weight, bias, result),
+            data.reshape(len(data), -1),
+            options.FusedActivationFunction(),
+        ),
+    }
+    building.add(node, "tflite.transpose_conv", args, result)
+
+
 CONVERSIONS: dict[str, Conversion] = {
     "CONV_2D": _conv2d,
     "DEPTHWISE_CONV_2D": _depthwise,
     "FULLY_CONNECTED": _fully_connected,
+    "TRANSPOSE_CONV": _transposed,
 }

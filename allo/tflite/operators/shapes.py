@@ -39,7 +39,9 @@ def constant(building: Building, node: Node, number: int) -> list[int]:
     found = numbers(building.network, node, number)
     if found is None:
         raise building.refusal(
-            node, "takes a shape or place that is known only when it runs", "constants are supported."
+            node,
+            "takes a shape or place that is known only when it runs",
+            "constants are supported.",
         )
     return found
 

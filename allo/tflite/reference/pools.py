@@ -46,7 +46,9 @@ def _mean_of(network: Network, node: Node, operands: Sequence[Any]) -> Array:
     sums = operands[0].astype(np.int64).sum(axes)
     count = operands[0].size // max(sums.size, 1)
     factor = mean_factor(source, result, count)
-    return np.asarray(np.clip(times(sums - source.zero * count, *factor) + result.zero, *result.bounds))
+    return np.asarray(
+        np.clip(times(sums - source.zero * count, *factor) + result.zero, *result.bounds)
+    )
 
 
 COMPUTE: dict[str, Compute] = {"AVERAGE_POOL_2D": _mean, "MAX_POOL_2D": _greatest, "MEAN": _mean_of}

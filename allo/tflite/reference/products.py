@@ -16,14 +16,21 @@ from .family import Compute, before, centred, ended, ended_wide, limited, window
 
 
 def _finished(
-    network: Network, node: Node, sums: Array, bias: Any, channels: int, *, single: bool = False
+    network: Network,
+    node: Node,
+    sums: Array,
+    bias: Any,
+    channels: int,
+    *,
+    single: bool = False,
+    source: int = 0,
 ) -> Array:
-    source, weight, result = (
-        network.operand(node, 0),
+    image, weight, result = (
+        network.operand(node, source),
         network.operand(node, 1),
         network.result(node),
     )
-    rates = product_rates(source, weight, result, channels)
+    rates = product_rates(image, weight, result, channels)
     factors = [quantised(rate) for rate in rates.tolist()]
     whole = sums.astype(np.int64)
     if bias is not None:
@@ -31,7 +38,7 @@ def _finished(
     activation = node.options.FusedActivationFunction()
     if single:
         return limited(once(whole, rates), result, activation)
-    if source.dtype == "int16" and (bias is None or bias.dtype == np.int64):
+    if image.dtype == "int16" and (bias is None or bias.dtype == np.int64):
         return ended_wide(whole, factors, result, activation)
     return ended(wrapped(whole), factors, result, activation)
 
@@ -78,8 +85,31 @@ def _fully_connected(network: Network, node: Node, operands: Sequence[Any]) -> A
     return _finished(network, node, sums, _bias(operands), len(operands[1]), single=True)
 
 
+def _transposed(network: Network, node: Node, operands: Sequence[Any]) -> Array:
+    """Each element of the image times its window, added where the window lies."""
+    source, result, options = network.operand(node, 2), network.result(node), node.options
+    weight = operands[1].astype(np.float64)
+    image = centred(source, operands[2]).astype(np.float64)
+    outs, *sizes, _ = weight.shape
+    strides = (options.StrideH(), options.StrideW())
+    spans, pads = [], []
+    for d in range(2):
+        span = (image.shape[1 + d] - 1) * strides[d] + sizes[d]
+        pads.append(max(span - result.shape[1 + d], 0) // 2)
+        spans.append(max(span, pads[d] + result.shape[1 + d]))
+    sums = np.zeros((len(image), *spans, outs))
+    for y, x in np.ndindex(*image.shape[1:3]):
+        rows = slice(y * strides[0], y * strides[0] + sizes[0])
+        columns = slice(x * strides[1], x * strides[1] + sizes[1])
+        sums[:, rows, columns] += np.einsum("bc,oyxc->byxo", image[:, y, x], weight)
+    cut = sums[:, pads[0] : pads[0] + result.shape[1], pads[1] : pads[1] + result.shape[2]]
+    bias = operands[3] if len(operands) > 3 else None
+    return _finished(network, node, cut, bias, outs, source=2)
+
+
 COMPUTE: dict[str, Compute] = {
     "CONV_2D": _conv2d,
     "DEPTHWISE_CONV_2D": _depthwise,
     "FULLY_CONNECTED": _fully_connected,
+    "TRANSPOSE_CONV": _transposed,
 }

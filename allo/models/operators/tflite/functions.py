@@ -16,7 +16,9 @@ def _rescale(call: Call) -> Result:
     with text.loops(target.shape, call.op.kind) as at:
         zero = call.args.get("zero_input", 0)
         element = source.at(*at)
-        text.line(f"elem: {call.types.of_torch('int32')} = {element}" + (f" - ({zero})" if zero else ""))
+        text.line(
+            f"elem: {call.types.of_torch('int32')} = {element}" + (f" - ({zero})" if zero else "")
+        )
         multiplied(call, "third", "elem")
         if "below" in call.args:
             multiplied(call, "other", "elem", "below")

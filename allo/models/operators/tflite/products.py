@@ -105,8 +105,32 @@ def _fully_connected(call: Call) -> Result:
     return target
 
 
+def _transposed(call: Call) -> Result:
+    """Every element of the image is added to a window of the result."""
+    source, weight, target = call.tensor("input"), call.tensor("weight"), call.array()
+    text, name, bias = call.text, call.op.kind, call.optional("bias")
+    outs, *sizes, ins = weight.shape
+    sums = text.array("sums", target.shape, call.types.integer(call["bits"]))
+    with text.loops(target.shape, f"{name}_init", prefix="j") as at:
+        text.line(f"{sums.at(*at)} = {bias.at(at[3]) if bias else 0}")
+    with text.loops((*source.shape[:3], *sizes, ins, outs), name) as (b, y, x, ky, kx, c, o):
+        places, tests = [], list[str]()
+        for d, index, offset in ((0, y, ky), (1, x, kx)):
+            bounds = (source.shape[1 + d], sizes[d], target.shape[1 + d])
+            place, found = window(index, offset, call["stride"][d], 1, call["padding"][d], bounds)
+            places.append(place)
+            tests += found
+        with inside(text, tests):
+            element = less_zero(call, "elem", source.at(b, y, x, c), "zero_input")
+            text.line(f"{sums.at(b, *places, o)} += {element} * {weight.at(o, ky, kx, c)}")
+    with text.loops(target.shape, f"{name}_back", prefix="o") as at:
+        finish(call, target.at(*at), sums.at(*at), at[3])
+    return target
+
+
 OPERATORS: dict[str, Emitter] = {
     "tflite.conv2d": _conv2d,
     "tflite.depthwise_conv2d": _depthwise,
     "tflite.fully_connected": _fully_connected,
+    "tflite.transpose_conv": _transposed,
 }
