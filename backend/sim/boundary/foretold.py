@@ -19,6 +19,7 @@ from allo.dialects.interfaces.runs import Runs
 
 from .asked import request_cycles
 from .traffic import DRAM, MemoryChannel, Outside
+from .updates import update_cycles
 
 SEQUENTIAL = 0.92
 """Part of its peak that a channel with banks, rows and refresh moves of lines in order (docs/memory.md)."""
@@ -71,12 +72,16 @@ class Foretold:
         core: those of the core, where nothing waits.
         passing: every array that passes, by direction.
         busy: cycles for which the busiest channel, or bus in one direction, moves data.
+        between: where data decide which elements are read and stored again, the cycles of runs whose data
+            say another element each time, and the same one; ``cycles`` are those of elements drawn at
+            random. None elsewhere.
     """
 
     cycles: int
     core: int
     passing: tuple[Passing, ...]
     busy: float
+    between: tuple[int, int] | None = None
 
     @property
     def bound(self) -> str:
@@ -94,11 +99,27 @@ class Foretold:
             for p in self.passing
         ]
         told = f"{self.cycles:,} cycles, {self.core:,} of the core alone; bound by {self.bound}"
+        if self.between:
+            least, most = self.between
+            told += (
+                f"; data decide, from {least:,} (no element twice) to {most:,} (always the same)"
+            )
         return "\n".join([head, *rows, told])
 
 
 def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
     """What is foretold of a run; None without AXI4 masters, or where data decide how long the core takes."""
+    told = _told(design, outside, "random")
+    if told is None or design.board is None or not any(map(is_updated, design.board.arrays)):
+        return told
+    least, most = _told(design, outside, "apart"), _told(design, outside, "same")
+    if least is None or most is None:
+        return told
+    return replace(told, between=(min(least.cycles, told.cycles), max(most.cycles, told.cycles)))
+
+
+def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | None:
+    """What is foretold where elements that data decide are ``"random"``, ``"apart"`` or the ``"same"``."""
     board, report = design.board, design.report
     core = report.cycles if report.cycles is not None else report.about
     if board is None or not board.masters or core is None:
@@ -112,7 +133,7 @@ def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
         rate = rate_of(master, route, len(array.bundles))
         for way, runs, stream in _ways(array):
             if array.is_asked:
-                found = _asks(design, array, way, master, route)
+                found = _asks(design, array, way, master, route, data)
                 if found is None:
                     return None
                 one, function = found
@@ -199,6 +220,7 @@ def _asks(
     way: str,
     master: Master,
     route: Sequence[MemoryChannel],
+    data: str,
 ) -> tuple[Passing, str] | None:
     """Elements that data decide, as if they lay at random; None where data decide how many there are."""
     streams = array.beside.streams if array.beside else set()
@@ -210,11 +232,30 @@ def _asks(
                 asked = entries * loop.trips
                 moved = asked * array.cell // 8
                 needed = min(asked, array.count) * array.cell // 8
-                each = request_cycles(array, master, route, writes=way == WAYS[1])
                 core = (loop.cycles or 0) * entries
+                apart = 0.0
+                if is_updated(array):
+                    each = update_cycles(array, master, route, _depth(design, array), data)
+                    apart = channel_rate(route)  # both directions are in ``each`` already
+                else:
+                    each = request_cycles(array, master, route, writes=way == WAYS[1])
                 rate = array.cell / 8 / each
-                return Passing(array.name, way, loop.name, moved, needed, rate, core), function.name
+                one = Passing(array.name, way, loop.name, moved, needed, rate, core, apart)
+                return one, function.name
     return None
+
+
+def is_updated(array: Buffered) -> bool:
+    """Whether elements that data decide are read, and stored again."""
+    return array.is_asked and len(list(_ways(array))) > 1
+
+
+def _depth(design: HardwareDesign, array: Buffered) -> int:
+    """Stages of the loop that gets an array's elements and puts what it makes of them."""
+    streams = array.beside.streams if array.beside else set()
+    loops = [loop for each in design.report.functions for loop, _ in each.innermost()]
+    shared = [loop.depth or 1 for loop in loops if len(streams & set(loop.streams)) > 1]
+    return max(shared, default=1)
 
 
 def busiest(passing: Iterable[Passing], outside: Outside) -> float:

@@ -121,7 +121,9 @@ class BusModel(DrivenModel):
         self._dram: DramPorts | None = None
         lying = [c for c in self._outside.channels.values() if c.timing == DRAM]
         self._patience += longest_wait(lying, MOST_LINES) if lying else 0
-        self._steady = not (self._stall or stalled or chances or lying)
+        # While a channel counts a latency down, the design may stand with a state that comes back.
+        waits = latency > 0 or slow > 1
+        self._steady = not (self._stall or stalled or chances or lying or waits)
 
     def close(self) -> None:
         """Free the model; closing it again does nothing."""

@@ -141,3 +141,40 @@ class DramChannel:
         words = np.zeros(10, dtype=np.uint64)
         self._library.allo_dram_counts(self._channel, words.ctypes.data)
         return Counts(*words.tolist())
+
+
+TICKS, KHZ = 256, 1000
+"""Times of a channel beside a design are in 1/256 of its cycles; clocks are held in kHz."""
+
+
+class Requests:
+    """A channel beside a design of a clock, asked for single elements.
+
+    Args:
+        clock_mhz: the clock of the design.
+    """
+
+    def __init__(self, device: Device, clock_mhz: float) -> None:
+        self._library = dram_library()
+        words, bits = np.array(device.words(), dtype=np.uint64), device.address_bits()
+        clocks = round(device.mhz * KHZ), round(clock_mhz * KHZ) * TICKS
+        self._channel = self._library.allo_dram_clocked(words.ctypes.data, bits, len(bits), *clocks)
+        self._burst = device.burst_bytes
+
+    def __del__(self) -> None:
+        if hasattr(self, "_channel"):
+            self._library.allo_dram_clocked_delete(self._channel)
+
+    def ask(self, address: int, size: int, cycle: int, *, writes: bool) -> int:
+        """Ask for the bursts of an element in a cycle of the design; a ticket."""
+        first = address // self._burst * self._burst
+        size = -(-(address + size - first) // self._burst) * self._burst
+        ticket: int = self._library.allo_dram_ask(
+            self._channel, first, size, cycle * TICKS, int(writes)
+        )
+        return ticket
+
+    def is_over(self, ticket: int, cycle: int) -> bool:
+        """Whether its data are there, or it is written, by a cycle."""
+        end: int = self._library.allo_dram_answer(self._channel, ticket, cycle * TICKS)
+        return end <= cycle * TICKS
