@@ -9,6 +9,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.locations import location_of, place_of
 from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.options.groups import MODES, PROJECTS
 from allo.frontend.kernel_module import KernelModule
 
 from .generated import compile_text
@@ -18,6 +19,9 @@ from .origin import Origin
 from .schedule import ModelSchedule
 from .storage.choices import Storage
 from .types import Types
+
+PROJECT = "top.prj"
+"""The folder of a project where importers are told none."""
 
 
 class BuiltModel:
@@ -84,7 +88,10 @@ def built_for(
     if target == "llvm":
         built = schedule.build()
     else:
-        built = schedule.build(target=target, mode=mode, project=project)
+        options: dict[str, Any] = {"mode": mode, "project": project} if target in MODES else {}
+        if target in PROJECTS and project != PROJECT:  # hardware writes one where it is asked to
+            options["project"] = project
+        built = schedule.build(target=target, **options)
     if not weights_as_args:
         return built
     return BuiltModel(built, schedule.weight_data, inputs)

@@ -86,11 +86,6 @@ class Types:
         self.namespace[name] = getattr(known, name)
         return name
 
-    def integer(self, bits: int) -> str:
-        """The spelling of the signed type of so many bits."""
-        self.namespace[f"int{bits}"] = Int(bits)
-        return f"int{bits}"
-
     def input(self, dtype: str) -> str:
         """The type of an input of the model; that of a float can be chosen."""
         return self._chosen(dtype, ["inputs", "default"], 2)

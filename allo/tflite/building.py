@@ -60,6 +60,7 @@ class Building:
             return int(array.flat[0])
         name = f"{node.path}_{word}"
         self.made.constants[name] = array
+        self.made.narrow[name] = f"int{max(int(array.max()), ~int(array.min())).bit_length() + 1}"
         return Ref(name)
 
     def constant(self, node: Node, word: str, array: Array) -> Ref:

@@ -32,7 +32,9 @@ def multiplied(call: Call, name: str, total: str, word: str = "factor", channel:
     factor = _text(args[word], channel)
     right, half = (_text(args[f"{word}_{each}"], channel) for each in ("right", "half"))
     if args.get(f"{word}_wide"):  # one product, and one shift
-        text.line(f"wide: {call.types.integer(args[f'{word}_wide'])} = {total} * {factor} + {half}")
+        text.line(
+            f"wide: {call.types.of_torch(f'int{args[f"{word}_wide"]}')} = {total} * {factor} + {half}"
+        )
         text.line(f"{name}: {short} = wide >> {right}")
         return
     left = args[f"{word}_left"]
@@ -66,5 +68,5 @@ def less_zero(call: Call, name: str, element: str, key: str) -> str:
     zero = call.args.get(key, 0)
     if not zero:
         return element
-    call.text.line(f"{name}: {call.types.integer(9)} = {element} - ({zero})")
+    call.text.line(f"{name}: {call.types.of_torch('int9')} = {element} - ({zero})")
     return name

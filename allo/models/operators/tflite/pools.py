@@ -25,7 +25,7 @@ def _pool(call: Call) -> Result:
         counted = is_mean and _may_leave(call, sizes, source.shape)
         start = 0 if is_mean else {"int8": -128, "int16": -32768}[kind]
         bits = (1 << int(kind.removeprefix("int"))) * prod(sizes)
-        text.line(f"total: {call.types.integer(bits.bit_length())} = {start}")
+        text.line(f"total: {call.types.of_torch(f'int{bits.bit_length()}')} = {start}")
         if counted:
             text.line(f"count: {call.types.of_torch('int32')} = 0")
         with text.loops(sizes, f"{name}_window", prefix="k", reduction=is_mean) as (ky, kx):
@@ -84,7 +84,7 @@ def _mean(call: Call) -> Result:
     into = target.reshaped(outer) or target
     zero = call["zero_input"]
     with call.text.loops(outer or (1,), "mean") as at:
-        call.text.line(f"total: {call.types.integer(min(call['bits'], 32))} = 0")
+        call.text.line(f"total: {call.types.of_torch(f'int{min(call["bits"], 32)}')} = 0")
         with call.text.loops([source.shape[d] for d in dims], prefix="r", reduction=True) as r:
             left, inner = iter(at), iter(r)
             places = [next(inner) if d in dims else next(left) for d in range(rank)]

@@ -32,7 +32,7 @@ def _places(
 
 
 def _row(call: Call, outs: int) -> Tensor:
-    return call.text.array("row", (outs,), call.types.integer(call["bits"]))
+    return call.text.array("row", (outs,), call.types.of_torch(f"int{call['bits']}"))
 
 
 def _start(call: Call, row: Tensor) -> None:
@@ -110,7 +110,7 @@ def _transposed(call: Call) -> Result:
     source, weight, target = call.tensor("input"), call.tensor("weight"), call.array()
     text, name, bias = call.text, call.op.kind, call.optional("bias")
     outs, *sizes, ins = weight.shape
-    sums = text.array("sums", target.shape, call.types.integer(call["bits"]))
+    sums = text.array("sums", target.shape, call.types.of_torch(f"int{call['bits']}"))
     with text.loops(target.shape, f"{name}_init", prefix="j") as at:
         text.line(f"{sums.at(*at)} = {bias.at(at[3]) if bias else 0}")
     with text.loops((*source.shape[:3], *sizes, ins, outs), name) as (b, y, x, ky, kx, c, o):
