@@ -108,7 +108,8 @@ def simulated(network: Network, found: FoundSchedule) -> int:
     )
     arrays = network.inputs(np.random.default_rng(12))
     got = hardware(*arrays)
-    wanted = found.build(subnormals="flush")(*arrays)
+    # LLVM takes minutes to optimise thousands of copies of a body, and the bits are the same without
+    wanted = found.build(subnormals="flush", opt_level=0)(*arrays)
     reference = network.reference(*arrays)
     if got.tobytes() != wanted.tobytes():
         raise RuntimeError(f"{found.top_func_name}: RTL and CPU differ.")
