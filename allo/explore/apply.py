@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from allo.dialects.core.partition import Partition
@@ -16,7 +16,7 @@ from allo.dialects.diagnostics import AlloError
 from allo.schedule import Schedule
 from allo.schedule.handles import LoopWrapper
 
-from .model.kernel import WHILE, Dimension, Kernel, Nest
+from .model.kernel import WHILE, Dimension, Kernel, Nest, Sum
 from .model.rows import Row
 from .ports import spread_banks
 from .solve import Choice
@@ -24,12 +24,18 @@ from .solve import Choice
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call of a primitive; ``nest`` is the number of the nest that it is for."""
+    """A call of a primitive.
+
+    Attributes:
+        nest: the number of the nest that it is for.
+        optional: whether the others stand where it is refused.
+    """
 
     primitive: str
     arguments: tuple[Any, ...]
     options: tuple[tuple[str, Any], ...] = ()
     nest: int | None = None
+    optional: bool = False
 
     def apply(self, schedule: Schedule) -> None:
         """Call it on a schedule."""
@@ -55,7 +61,8 @@ def apply(schedule: Schedule, steps: list[Step]) -> None:
         try:
             step.apply(schedule)
         except AlloError as error:
-            raise StepFailed(step, error.message) from error
+            if not step.optional:
+                raise StepFailed(step, error.message) from error
 
 
 def accepted(given: Schedule, steps: list[Step]) -> tuple[Schedule, list[Step]]:
@@ -105,6 +112,11 @@ def _pipelines(kernel: Kernel, choice: Choice) -> Iterator[Step]:
             yield from _pipeline(nest)
 
 
+def _is_exact(found: Sum) -> bool:
+    """Whether a sum is one of integers, whose order does not matter."""
+    return found.unit[0] == "arith.addi"
+
+
 def _handle(nest: Nest, loop: str) -> LoopWrapper:
     return LoopWrapper(nest.function, nest.band, loop)
 
@@ -140,7 +152,7 @@ class _Nested:
     def _split(self) -> list[str]:
         """The loops that are split; the last one is otherwise unrolled by its factor."""
         others = any(self._row.factors[name] > 1 for name in self._row.order if name != self._last)
-        summed = {name for s in self._nest.sums if s.rounded for name in s.over}
+        summed = {name for s in self._nest.sums if s.rounded or _is_exact(s) for name in s.over}
         needed = others or self._last in summed
         return [
             loop.name
@@ -218,17 +230,17 @@ class _Nested:
         return _handle(self._nest, f"{name}.inner" if self._row.partial and inner else name)
 
     def balanced(self) -> Iterator[Step]:
-        """Trees in place of chains of float additions."""
-        if not self._trees:
-            return
+        """Trees in place of chains of additions; of floats only where their order may change."""
         for name in self._row.order:
-            if any(s.rounded and name in s.over for s in self._nest.sums):
-                if name in self._split:
-                    yield self._step("rebalance", _handle(self._nest, f"{name}.inner"))
-                elif name in self._whole:
-                    yield self._step("rebalance", _handle(self._nest, name))
+            sums = [s for s in self._nest.sums if name in s.over]
+            asked = self._trees and any(s.rounded for s in sums)
+            if asked or any(_is_exact(s) for s in sums):
+                place = f"{name}.inner" if name in self._split else name
+                if place != name or name in self._whole:
+                    step = self._step("rebalance", _handle(self._nest, place))
+                    yield replace(step, optional=not asked)
         for name, rounded in self._nest.inner_sums:
-            if rounded:
+            if rounded and self._trees:
                 yield self._step("rebalance", _handle(self._nest, name))
 
 

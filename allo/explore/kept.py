@@ -70,6 +70,7 @@ def _plain(step: Step) -> dict[str, Any]:
         "arguments": [_argument(value) for value in step.arguments],
         "options": [list(option) for option in step.options],
         "nest": step.nest,
+        "optional": step.optional,
     }
 
 
@@ -90,4 +91,4 @@ def _step(data: dict[str, Any]) -> Step:
             value = Partition[value["partition"]]
         arguments.append(value)
     options = tuple((name, value) for name, value in data["options"])
-    return Step(data["primitive"], tuple(arguments), options, data["nest"])
+    return Step(data["primitive"], tuple(arguments), options, data["nest"], data["optional"])
