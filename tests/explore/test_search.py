@@ -16,7 +16,7 @@ from allo.errors import AutoscheduleError
 from allo.explore import FoundSchedule, Progress
 from allo.explore.check import Checker, _equal
 from allo.explore.model.read import read_kernel
-from allo.ir.types import float32
+from allo.ir.types import float32, int8, int32
 from tests.explore import kernels
 
 QUICK: dict[str, Any] = {"clock_mhz": 300.0, "seconds": 20.0, "cache": False}
@@ -240,3 +240,24 @@ def test_what_is_read_of_a_kernel() -> None:
     assert nest.inner_sums == [("k", True)]
     assert nest.chain[1].over == ("i", (0, 0), (1, 1))
     assert read_kernel(allo.customize(kernels.pair)).waits == []
+
+
+def weighted(W: int8[16, 64], x: int8[64]) -> int32[16]:
+    y: int32[16] = 0
+    for i in range(16):
+        for k in allo.reduction(64):
+            y[i] += W[i, k] * x[k]
+    return y
+
+
+def test_integer_sums_are_trees_that_no_loop_waits_for() -> None:
+    found = allo.autoschedule(weighted, max_dsp=32, **{**QUICK, "seconds": 3.0})
+    report = found.estimate(device="xcup", clock_mhz=300.0)
+    assert any(name == "rebalance" for name, _, _ in found.primitive_sequences)
+    assert all(loop.ii == 1 for function in report.functions for loop in function.loops)
+    assert found.trace.cycles is not None and found.trace.cycles <= 1.5 * 16 * 64 / 32
+    rng = np.random.default_rng(6)
+    arrays = [rng.integers(-128, 128, shape).astype(np.int8) for shape in ((16, 64), (64,))]
+    hardware = found.build(target="verilog", simulator="jit", clock_mhz=300.0)
+    assert np.array_equal(hardware(*arrays), arrays[0].astype(np.int32) @ arrays[1])
+    assert hardware.cycles == found.trace.cycles
