@@ -14,6 +14,7 @@ from allo.backend.rtl.regions.predict import RegionPrediction, model_of, predict
 from allo.backend.rtl.regions.sizing import size
 from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.boundary.arranging import arrange
+from allo.dialects.diagnostics import PredictionError
 from allo.dialects.reports.sizing import Sizing
 
 from .boundary.inputs import model_inputs
@@ -50,9 +51,16 @@ class Foretelling:
             args: what a call is given; none where no values decide what the processes pass.
 
         Raises:
-            PredictionError: the cycles cannot be foretold; the message says why.
+            PredictionError: the cycles cannot be foretold; the message says why. Behind AXI4 masters,
+                :attr:`foretold` tells them.
             DeadlockError: no process can go on.
         """
+        if self.design.board is not None and self.design.board.masters:
+            raise PredictionError(
+                f"{self.signature.top} is behind AXI4 masters, and predict follows its processes alone.",
+                self.signature.place,
+                help="mod.foretold tells the cycles of a run from start to interrupt, with its channels.",
+            )
         return predict(self.design, _inputs(self, args, named))
 
     def size_fifos(

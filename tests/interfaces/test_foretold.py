@@ -11,6 +11,7 @@ import allo
 from allo.backend.sim import MemoryChannel, external_memory
 from allo.backend.sim.boundary import foretold
 from allo.designs.external import convolution, gemm
+from allo.errors import PredictionError
 from allo.ir.types import int8, int32
 
 from .kernels import agree, build, values
@@ -200,6 +201,32 @@ def test_bytes_behind_masters_are_counted_once() -> None:
     module = module.variant(memory={"A": channels[0]})
     agree(s, module, drawn, (1,))
     assert module.transfers.moved == 3 * 8192
+
+
+def blurred(A: int32[18, 32], B: int32[16, 32]):
+    for y in range(16):
+        for x in range(32):
+            B[y, x] = A[y, x] + A[y + 1, x] + A[y + 2, x]
+
+
+@pytest.mark.parametrize("buffers", [False, 3])
+def test_a_window_in_front_of_a_cached_result_is_foretold(buffers: Any) -> None:
+    """The cache is stored where y >= 2 only: a condition around a loop, which its counter decides."""
+    s = allo.customize(blurred)
+    s.reuse_at(s.A, "y")
+    more = {"double_buffer": buffers} if buffers else {}
+    s.cache(s.A, at="y", **more)
+    s.cache(s.B, at="y", **more)
+    s.pipeline("x")
+    module = build(s, "m_axi", stalls=0.0)
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        return [values(rng, int32, (18, 32)), np.zeros((16, 32), np.int32)]
+
+    assert abs(module.foretold.cycles - agree(s, module, draw, (1,))[0]) < 4
+    with pytest.raises(PredictionError, match="blurred is behind AXI4 masters") as e:
+        module.predict()
+    assert "mod.foretold" in str(e.value)
 
 
 def test_without_masters_nothing_is_foretold() -> None:

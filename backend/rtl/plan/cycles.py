@@ -1,15 +1,16 @@
 """How often loops run and how long regions take, where bounds and constants tell.
 
 Bounds may depend on the counters of outer loops: a triangular nest is counted, each run of an inner
-region once for each different value of the counters that bound it.
+region once for each different value of the counters that bound it. So are conditions around regions that
+compare such counters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..graph.linear import subtract
-from ..graph.nodes import Lin
+from ..graph.nodes import Lin, Node
 from ..graph.regions import Block, Call, If, Leaf, Level, Loop, Region, Seq, While
 
 Values = dict[int, int]
@@ -99,6 +100,42 @@ def span(level: Level, values: Values) -> range | None:
     return range(max(lows), min(highs) + 1, level.step)
 
 
+_RELATIONS: tuple[Callable[[int], bool], ...] = (
+    lambda d: d == 0,
+    lambda d: d != 0,
+    lambda d: d < 0,
+    lambda d: d <= 0,
+    lambda d: d > 0,
+    lambda d: d >= 0,
+)
+"""What a comparison holds a difference to be, by its number in ``Node.test``."""
+_JOINED = {"arith.andi": all, "arith.ori": any}
+
+
+def decided(condition: Node, values: Values) -> bool | None:
+    """Whether a condition holds; None where it depends on more than ``values``."""
+    if condition.test is not None:
+        relation, difference = condition.test
+        value = _value(difference, values)
+        return None if value is None else _RELATIONS[relation](value)
+    if condition.kind == "const":
+        return bool(condition.data)
+    if condition.op in _JOINED and condition.width == 1:
+        parts = [decided(each, values) for each in condition.operands]
+        if None not in parts:
+            return _JOINED[condition.op](parts)
+    return None
+
+
+def compared(condition: Node) -> Iterator[set[int]]:
+    """The numbers of the symbols in each comparison that a condition is made of."""
+    if condition.test is not None:
+        yield {node.number for node, _ in condition.test[1].terms}
+    elif condition.op in _JOINED:
+        for each in condition.operands:
+            yield from compared(each)
+
+
 def _value(expression: Lin, values: Values) -> int | None:
     total = expression.const
     for node, factor in expression.terms:
@@ -155,6 +192,13 @@ class _Counter:
                 return _leaf_cycles(region, values)
             case Loop():
                 return self._loop(region, values)
+            case If():
+                holds = decided(region.condition, values)
+                if holds is None:
+                    return None
+                branch = region.then if holds else region.other
+                # A branch without regions takes the cycle in which the condition is looked at.
+                return self.cycles(branch, values) if branch.children else 1 - self._per_run
             case Call():
                 inner = self._callee_cycles(region.callee)
                 return None if inner is None else inner + 1
@@ -198,6 +242,7 @@ class _Counter:
     def _find_symbols(self, region: Region) -> set[int]:
         children: list[Region] = []
         levels: list[Level] = []
+        deciding: set[int] = set()
         match region:
             case Seq():
                 children = region.children
@@ -207,7 +252,8 @@ class _Counter:
                 levels = region.levels
             case If():
                 children = [region.then, region.other]
+                deciding = {number for lin in compared(region.condition) for number in lin}
             case While():
                 children = [region.test, region.child]
         found = {number for level in levels for number in bounding(level)}
-        return found.union(*(self._symbols(child) for child in children))
+        return found.union(deciding, *(self._symbols(child) for child in children))

@@ -15,7 +15,8 @@ from .refusal import Unforeseen
 
 
 def foretell(report: DesignReport, compiled: Compiled, *, waits: bool = False) -> None:
-    """Fill in the regions of a report, and the cycles of the design where nothing else tells them.
+    """Fill in the regions of a report, and the cycles of the design where nothing else tells them, or, behind
+    a bus, about how many they are.
 
     Args:
         waits: whether something outside of the design makes it wait, such as a bus.
@@ -50,6 +51,9 @@ def foretell(report: DesignReport, compiled: Compiled, *, waits: bool = False) -
             replace(fifo, resources=fifo_costs(fifo.width, fifo.depth, report.device))
             for fifo in region.fifos
         ]
+    if waits and report.cycles is None and report.about is None:
+        report.about = found.cycles
+        report.notes.append(f"About {found.cycles} cycles where nothing waits.")
     if report.cycles is None and not waits:
         report.cycles = found.cycles
         report.notes = [n for n in report.notes if not n.startswith("About ")]
