@@ -49,7 +49,9 @@ def extended(function: Function, node: Node, given: Sequence[Array | None]) -> F
     affine = None
     if function.affine and rule:
         affine = rule(function.affine, node, place, [None if a is None else a for a in given], rank)
-    return function.then(step, affine, monotone=_monotone(node, place, given))
+    return function.then(
+        step, affine and affine.compressed(), monotone=_monotone(node, place, given)
+    )
 
 
 def _channel(node: Node, rank: int) -> int | None:

@@ -8,6 +8,7 @@ product wants integers, and a result of the model or an operator on floats wants
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ _TABLE_OF_CURVE = 1 << 16
 """Elements of a table of floats that any other function may become."""
 
 
+Builder = Callable[["Converter", Node], None]
+
+
 class Converter:
     """The state of a conversion.
 
@@ -37,10 +41,18 @@ class Converter:
         made: what is written.
         values: of the tensors of ``graph``, what is known.
         levels: of the tensors that are levels in ``made``, the names there and the grid.
+        builders: what converts the nodes that are not pointwise.
+        accept_error: how wrong a sum of two scales may be, in units of its second operand.
+        done: the paths of nodes that were converted with one before them.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(
+        self, graph: Graph, builders: Mapping[str, Builder], accept_error: float = 0.0
+    ) -> None:
         self.graph = graph
+        self.builders = builders
+        self.accept_error = accept_error
+        self.done: set[str] = set()
         self.made = Model()
         self.values: dict[str, Constant | Function] = {
             name: with_integers(Constant(array)) for name, array in graph.constants.items()
@@ -49,21 +61,20 @@ class Converter:
         self.names: set[str] = set()
         self.floats: dict[str, str] = {}
 
-    def run(self, builders: Mapping[str, Callable[[Converter, Node], None]]) -> Model:
+    def run(self) -> Model:
         """The graph of levels.
-
-        Args:
-            builders: what converts the nodes that are not pointwise.
 
         Raises:
             UnsupportedOperatorError: a node that is not supported, or not in this form.
         """
         for node in self.graph.nodes:
-            self._node(node, builders)
+            if node.path not in self.done:
+                self.node(node)
         self.made.outputs = [self.as_floats(name) for name in self.graph.outputs]
         return self.made
 
-    def _node(self, node: Node, builders: Mapping[str, Callable[[Converter, Node], None]]) -> None:
+    def node(self, node: Node) -> None:
+        """Convert one node."""
         shape = shape_constant(node, self.graph.shapes)
         if shape is not None:
             self.values[node.outputs[0]] = Constant(shape)
@@ -79,15 +90,37 @@ class Converter:
         if node.op in QUANTISERS or (node.op in POINTWISE and len(functions) == 1):
             self._pointwise(node, functions)
             return
-        build = builders.get(node.op)
+        build = self.builders.get(node.op)
         if build is None:
-            known = {*POINTWISE, *builders}
+            known = {*POINTWISE, *self.builders}
             near = did_you_mean(node.op, known, cutoff=0.7)
             raise node.refusal(
                 "which is not supported" if node.op not in POINTWISE else "of two tensors",
                 f"{near}supported operators are {', '.join(sorted(known))}.",
             )
         build(self, node)
+
+    def quantised_before(self, node: Node) -> Node | None:
+        """Convert the quantiser behind a node before it, where one for the whole tensor reads the node alone.
+
+        Returns:
+            The node, from the quantiser's levels to the quantiser's result.
+        """
+        readers = [n for n in self.graph.nodes if node.outputs[0] in n.inputs]
+        if len(readers) != 1 or readers[0].op not in QUANTISERS:
+            return None
+        quantiser = readers[0]
+        parameters = [self._array(name) for name in quantiser.inputs[1:]]
+        whole = all(a is not None and np.unique(a).size <= 1 for a in parameters)
+        if not whole and node.op != "MaxPool":  # a pool keeps the channels where they are
+            return None
+        between = f"{quantiser.outputs[0]}.before"
+        self.graph.shapes[between] = self.graph.shapes[node.inputs[0]]
+        inputs = (node.inputs[0], *quantiser.inputs[1:])
+        self.node(replace(quantiser, inputs=inputs, outputs=(between,)))
+        self.levels.pop(between, None)
+        self.done.add(quantiser.path)
+        return replace(node, inputs=(between, *node.inputs[1:]), outputs=quantiser.outputs)
 
     # --- values ---------------------------------------------------------------------------------
 
@@ -161,7 +194,8 @@ class Converter:
 
     def define(self, tensor: str, levels: Levels, affine: Affine) -> None:
         """A tensor is levels, which stand for these real values."""
-        self.values[tensor] = Function(levels, affine, (), affine)
+        short = affine.compressed()
+        self.values[tensor] = Function(levels, short, (), short)
 
     # --- one element at a time ------------------------------------------------------------------
 

@@ -6,29 +6,42 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from allo.models.compiled import built_for, schedule_of
-from allo.models.graph import Model, Operator
+from allo.models.graph import Model
 from allo.models.integers.reference import Reference
 from allo.models.origin import ReferenceOrigin
 from allo.models.storage.choices import Storage
 from allo.models.types import Types
 
-from .convert import Converter
-from .floats import softmax
+from .convert import Builder, Converter
 from .inputs import InputType, define_input, examples, wanted
-from .moves import RESHAPES, reshape, transpose
-from .products import gemm, matmul, xnor
-from .reading import Array, Graph, Node, read
+from .nodes.convolutions import conv, im2col
+from .nodes.floats import in_floats, softmax
+from .nodes.moves import RESHAPES, depth_to_space, reshape, resize, transpose
+from .nodes.pools import average_pool, global_average, max_pool, quant_average
+from .nodes.products import gemm, matmul, xnor
+from .nodes.sums import concat, pad, pair
+from .reading import Array, Graph, read
 
-BUILDERS: dict[str, Callable[[Converter, Node], None]] = {
+BUILDERS: dict[str, Builder] = {
     "MatMul": matmul,
     "Gemm": gemm,
     "XnorPopcountMatMul": xnor,
+    "Conv": conv,
+    "Im2Col": im2col,
+    "MaxPool": max_pool,
+    "AveragePool": average_pool,
+    "GlobalAveragePool": global_average,
+    "QuantAvgPool2d": quant_average,
+    "Concat": concat,
+    "Pad": pad,
     "Transpose": transpose,
+    "DepthToSpace": depth_to_space,
+    "Resize": resize,
+    "Upsample": resize,
     "Softmax": softmax,
     **dict.fromkeys(RESHAPES, reshape),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div"), pair),
 }
 
 
@@ -36,6 +49,7 @@ def from_qonnx(
     model: Any,
     *,
     input_type: InputType | None = None,
+    accept_error: float = 0.0,
     target: str = "llvm",
     mode: str = "csim",
     project: str = "top.prj",
@@ -53,6 +67,8 @@ def from_qonnx(
         model: the path of a file, an ``onnx.ModelProto`` or a ``qonnx`` ``ModelWrapper``.
         input_type: the type of the inputs, which are float32 where it is left out: a ``Fixed`` or
             ``UFixed``, or an integer type and the value of its unit, as in ``(int8, 1 / 128)``.
+        accept_error: how wrong a sum of two tensors may be whose scales have no exact ratio, in units of
+            its second operand; 0 refuses such sums.
         target: ``"mlir"`` for the schedule, whose module paths are the names of the nodes, ``"llvm"`` for a
             function on NumPy arrays, or another target of ``Schedule.build``.
         mode: step of an HLS target.
@@ -70,7 +86,7 @@ def from_qonnx(
         UnsupportedOperatorError: a node that is not supported, or not in this form.
     """
     graph, _ = read(model)
-    made = converted(graph, input_type).made
+    made = converted(graph, input_type, accept_error).made
     types = Types(wanted(input_type), set())
     storage = Storage(weights_as_args, layouts or {})
     kinds = {node.path: node.op for node in graph.nodes}
@@ -96,24 +112,19 @@ def from_qonnx(
     )
 
 
-def converted(graph: Graph, input_type: InputType | None = None) -> Converter:
+def converted(
+    graph: Graph, input_type: InputType | None = None, accept_error: float = 0.0
+) -> Converter:
     """The graph of levels of a file that was read, and what its tensors became."""
-    converter = Converter(graph)
+    converter = Converter(graph, BUILDERS, accept_error)
     for name, shape in graph.inputs.items():
         define_input(converter, name, shape, input_type)
-    converter.run(BUILDERS)
+    converter.run()
     return converter
 
 
 def reference_of(made: Model) -> Callable[..., list[Array]]:
     """The exact results of a graph of levels, in NumPy."""
 
-    def otherwise(op: Operator, values: dict[str, Any]) -> Array:
-        left, right = (np.asarray(values[op.args[k].name], np.float32) for k in ("self", "other"))
-        total = np.zeros((*left.shape[:-1], right.shape[-1]), np.float32)
-        for k in range(left.shape[-1]):  # one product behind the other, as the kernels add
-            total = total + left[..., k, None] * right[..., k, :]
-        return total
-
-    reference = Reference(made, otherwise)
+    reference = Reference(made, in_floats)
     return lambda *inputs: reference(*inputs)

@@ -57,6 +57,10 @@ class Affine:
         """Parameters in the shape that broadcasts with a tensor of this rank."""
         return Affine(aligned(scale, rank), aligned(offset, rank))
 
+    def compressed(self) -> Affine:
+        """The same, with an extent of 1 along each axis where nothing varies."""
+        return Affine(compressed(self.scale), compressed(self.offset))
+
     def integers(self) -> tuple[Array, int, int] | None:
         """The unit, and factor and shift of ``unit * (factor * level + shift)``; None where there are none.
 

@@ -10,6 +10,7 @@ from qonnx.core.onnx_exec import execute_onnx
 
 from allo.models.integers.reference import Reference
 from allo.qonnx.entry import converted, reference_of
+from allo.qonnx.nodes.floats import in_floats
 from allo.qonnx.reading import CUSTOM, GENERAL, read
 
 _BESIDE = [folder / "shared" / "networks" / "qonnx" for folder in Path(__file__).parents[3:]]
@@ -79,8 +80,7 @@ class Pair:
 
     def values(self, *inputs):
         """All values of the graph of levels."""
-        runner = Reference(self.made)
-        runner.otherwise = _matmul
+        runner = Reference(self.made, in_floats)
         values = {**runner.fixed, **dict(zip(self.made.inputs, inputs, strict=True))}
         for op in self.made.operators:
             values[op.name] = runner.result(op, values)
@@ -94,9 +94,23 @@ class Pair:
             for tensor, (name, grid) in self.converter.levels.items()
         }
 
+    def ties(self, *inputs, edge=1e-3):
+        """The share of levels that differ at an edge, where the executor's float32 sum may fall either way.
 
-def _matmul(op, values):
-    return values[op.args["self"].name] @ values[op.args["other"].name]
+        Any other difference is an error. Behind the first tensor with a tie nothing is compared.
+        """
+        values, found = self.values(*inputs), self.executed(*inputs)
+        for tensor, (name, grid) in self.converter.levels.items():
+            theirs = grid.levels(found[tensor])
+            differing = values[name] != theirs
+            if differing.any():
+                node = next(n for n in self.graph.nodes if tensor in n.outputs)
+                before = (found[node.inputs[0]].astype(np.float64) - grid.offset) / grid.scale
+                far = np.abs(before - np.floor(before) - 0.5)[differing].max()
+                assert far < edge, f"{tensor}: {far} from an edge"
+                assert np.abs(values[name] - theirs).max() == 1
+                return differing.mean()
+        return 0.0
 
 
 def same(ours, theirs):

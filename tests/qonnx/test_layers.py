@@ -111,14 +111,20 @@ def test_any_scale_gives_the_executors_levels_but_for_ties_of_its_rounding():
     """A level may differ where the executor's own sum of rounded floats stands at an edge."""
     pair = Pair(scaled())
     rng = np.random.default_rng(3)
-    differing = 0
     for _ in range(20):
         x = samples(rng, (1, IN))
-        for ours, theirs in pair.levels(x).values():
-            differing += int((ours != theirs).sum())
+        assert pair.ties(x) == 0  # of these inputs none is at an edge
         (result,), (expected,) = pair.reference(x), pair.expected(x)
         np.testing.assert_allclose(result, expected, rtol=2e-5, atol=1e-7)
-    assert differing == 0  # of these inputs none is at an edge
+
+
+def test_a_difference_that_is_no_tie_is_told_from_one():
+    pair = Pair(scaled())
+    path, table = pair.made.weights["t5_table"]
+    pair.made.weights["t5_table"] = (path, table + 20)
+    x = samples(np.random.default_rng(3), (1, IN))
+    with pytest.raises(AssertionError, match="from an edge"):
+        pair.ties(x)
 
 
 @pytest.mark.parametrize("given", [Fixed(12, 6), (int8, 1 / 32)])

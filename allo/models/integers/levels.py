@@ -29,6 +29,8 @@ def decoded(args: Arguments) -> Arguments:
         right = np.concatenate([right - 0.5, halves], -2)
         return {**args, "self": left, "other": right, "zero_left": 0, "zero_right": 0}
     found = dict(args)
+    if args.get("signs"):
+        found["weight"] = args["weight"].astype(np.int64) * 2 - 1
     for name, key in _DECODED.items():
         if key in args:
             factor, shift, _ = args[key]
@@ -92,10 +94,34 @@ def _bits(args: Arguments, op: Operator) -> Array:
     return np.array(raw, np.int64).reshape(x.shape)
 
 
+def _shift(args: Arguments, op: Operator) -> Array:
+    return np.asarray(args["input"].astype(np.int64) >> args["count"])
+
+
+def _im2col(args: Arguments, op: Operator) -> Array:
+    """The windows of each place, rows before columns before channels."""
+    shape = op.metas[0].shape if op.metas[0] else ()
+    height, width = shape[1:3]
+    span = (
+        max(args["self"].shape[1:3]) + max(shape) + 1
+    )  # more than any window needs behind the image
+    top, left = args["padding"]
+    around = ((0, 0), (top, span), (left, span), (0, 0))
+    x = np.pad(args["self"], around, constant_values=args["value"])
+    taken = []
+    (down, right), (row, column) = args["stride"], args["dilation"]
+    for i, j in np.ndindex(*args["kernel_size"]):
+        rows, columns = i * row + down * np.arange(height), j * column + right * np.arange(width)
+        taken.append(x[:, rows][:, :, columns])
+    return np.concatenate(taken, -1)
+
+
 LEVELS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "levels.thresholds": _thresholds,
     "levels.table": _table,
     "levels.scaled": _scaled,
     "levels.add": _add,
     "levels.bits": _bits,
+    "levels.shift": _shift,
+    "levels.im2col": _im2col,
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..body import Call, Emitter, Result
 from ..tensors import Tensor
-from .convolutions import convolution
+from .convolutions import convolution, inside, window
 from .pools import windows
 from .products import product
 from .sums import Sums
@@ -37,9 +37,11 @@ class _LevelSums(Sums):
 
     def term(self, first: str, second: str) -> str:
         """A product; of two signs, 1 where they agree."""
+        if self.call.args.get("agreeing"):
+            return f"(1 - ({first} ^ {second}))"
         return (
-            f"(1 - ({first} ^ {second}))"
-            if self.call.args.get("agreeing")
+            f"{first} * ({second} * 2 - 1)"
+            if self.call.args.get("signs")
             else f"{first} * {second}"
         )
 
@@ -88,7 +90,7 @@ def _thresholds(call: Call) -> Result:
             with text.block(f"if elem >= {table.at(*chosen, place)}:"):
                 text.line(f"count = count + {step}")
         if falling is not None:
-            with text.block(f"if {falling.at(*chosen)} == 1:"):
+            with text.block(f"if {falling.at(*chosen)}:"):
                 text.line(f"count = {count} - count")
         text.line(f"{target.at(*at)} = count" + (f" + ({first})" if first else ""))
     return target
@@ -145,6 +147,34 @@ def _bits(call: Call) -> Result:
     return target
 
 
+def _shift(call: Call) -> Result:
+    source, target = call.tensor("input"), call.array()
+    with call.text.loops(target.shape, "shift") as at:
+        call.text.line(f"{target.at(*at)} = {source.at(*at)} >> {call['count']}")
+    return target
+
+
+def _im2col(call: Call) -> Result:
+    """``[batch, height, width, channel]`` to the windows of each place, ``[…, row · column · channel]``."""
+    source, target = call.tensor("self"), call.array()
+    channels, sizes, pads = source.shape[3], call["kernel_size"], call["padding"]
+    with call.text.loops([*target.shape[:3], *sizes, channels], "im2col") as (b, y, x, i, j, c):
+        places, tests = [], list[str]()
+        for axis, (at, offset) in enumerate(((y, i), (x, j))):
+            bounds = (target.shape[1 + axis], sizes[axis], source.shape[1 + axis])
+            place, needed = window(
+                at, offset, call["stride"][axis], call["dilation"][axis], pads[axis], bounds
+            )
+            places.append(place)
+            tests += needed
+        into = target.at(b, y, x, f"({i} * {sizes[1]} + {j}) * {channels} + {c}")
+        if tests:
+            call.text.line(f"{into} = {call['value']}")
+        with inside(call.text, tests):
+            call.text.line(f"{into} = {source.at(b, *places, c)}")
+    return target
+
+
 def _sum_pool(call: Call) -> Result:
     source, target = call.tensor("self"), call.array()
     with call.text.loops(target.shape, "sum_pool") as at:
@@ -164,5 +194,7 @@ LEVELS: dict[str, Emitter] = {
     "levels.scaled": _scaled,
     "levels.add": _add,
     "levels.bits": _bits,
+    "levels.shift": _shift,
+    "levels.im2col": _im2col,
     "levels.sum_pool": _sum_pool,
 }

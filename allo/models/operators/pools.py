@@ -9,7 +9,10 @@ from ..body import Call, Emitter, Result
 from ..tensors import Tensor
 from .convolutions import inside, window
 
-_LOWEST = {"uint8": 0, **{f"int{bits}": -(1 << (bits - 1)) for bits in (8, 16, 32, 64)}}
+
+def _lowest(dtype: str) -> int:
+    """The least number of an integer type."""
+    return 0 if dtype.startswith("u") else -(1 << (int(dtype.removeprefix("int")) - 1))
 
 
 def _windows(
@@ -46,7 +49,7 @@ def _max_pool(dims: int) -> Emitter:
         with text.loops(target.shape, name) as at:
             sizes = call.ints("kernel_size", dims)
             places, tests = _windows(call, source, at, ["0"] * dims, dilations)
-            lowest = "-infinity" if call.is_float else str(_LOWEST[call.meta().dtype])
+            lowest = "-infinity" if call.is_float else str(_lowest(call.meta().dtype))
             first = lowest if tests else source.at(*places)
             text.line(f"best: {target.dtype} = {first}")
             with text.loops(sizes, f"{name}_window", prefix="k") as offsets:

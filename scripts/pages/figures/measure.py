@@ -47,6 +47,7 @@ BENCHMARKS = (
     Benchmark(("memory",), "rtl_memory_suite", ("--timing", "dram"), slow=True),
     Benchmark(("networks",), "autoschedule_models", slow=True),
     Benchmark(("networks",), "autoschedule_images", slow=True),
+    Benchmark(("qonnx",), "networks_qonnx", slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("routed",), "routed_halves", slow=True),
     Benchmark(("recurrences",), "recurrences"),

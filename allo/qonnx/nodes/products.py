@@ -8,9 +8,9 @@ import numpy as np
 
 from allo.models.graph import Meta, Ref
 
-from .convert import Converter, real_of
-from .reading import Array, Node
-from .values import Affine, Constant, Floats, Function, Levels, aligned, type_of
+from ..convert import Converter, real_of
+from ..reading import Array, Node
+from ..values import Affine, Constant, Floats, Function, Levels, aligned, type_of
 
 
 def matmul(converter: Converter, node: Node) -> None:
@@ -89,6 +89,11 @@ def xnor(converter: Converter, node: Node) -> None:
 
 
 def _by_constants(converter: Converter, node: Node, left: Function, weights: Constant) -> None:
+    if weights.array.ndim < 2 or left.shape[-1] != weights.array.shape[-2]:
+        raise node.refusal(
+            f"of shapes {list(left.shape)} and {list(weights.array.shape)}, which do not fit",
+            "the last extent of the tensor is the last but one of the weights.",
+        )
     shape = converter.graph.shapes[node.outputs[0]]
     if isinstance(left.of, Floats) or weights.integers is None or not left.affine:
         _in_floats(converter, node, weights, shape)

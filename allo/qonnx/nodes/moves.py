@@ -9,10 +9,11 @@ import numpy as np
 
 from allo.models.graph import Meta, Ref
 
-from .convert import Converter
-from .functions import extents
-from .reading import Array, Node
-from .values import Affine, Floats, Function, Levels, compressed
+from ..convert import Converter
+from ..functions import extents
+from ..reading import Array, Node
+from ..running import run_node
+from ..values import Affine, Floats, Function, Levels, compressed
 
 RESHAPES = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze"})
 
@@ -30,6 +31,53 @@ def transpose(converter: Converter, node: Node) -> None:
     _moved(converter, node, "aten.permute.default", {"dims": dims}, lambda a: a.transpose(dims))
 
 
+def depth_to_space(converter: Converter, node: Node) -> None:
+    """Channels as the pixels of blocks."""
+    batch, channels, height, width = converter.graph.shapes[node.inputs[0]]
+    size = int(node.attributes["blocksize"])
+    kept = channels // size**2
+    crd = node.attributes.get("mode", "DCR") == "CRD"
+    blocks = (kept, size, size) if crd else (size, size, kept)
+    split = (batch, *blocks, height, width)
+    dims = [0, 1, 4, 2, 5, 3] if crd else [0, 3, 4, 1, 5, 2]
+    moved = tuple(split[d] for d in dims)
+    names = [node.inputs[0], *(f"{node.outputs[0]}.{k}" for k in range(2)), node.outputs[0]]
+    converter.graph.shapes |= {names[1]: split, names[2]: moved}
+    steps = [replace(node, inputs=(names[k],), outputs=(names[k + 1],)) for k in range(3)]
+    _moved(
+        converter, steps[0], "aten.view.default", {"size": list(split)}, lambda a: a.reshape(split)
+    )
+    _moved(converter, steps[1], "aten.permute.default", {"dims": dims}, lambda a: a.transpose(dims))
+    reshape(converter, steps[2])
+
+
+def resize(converter: Converter, node: Node) -> None:
+    """Each pixel repeated: ``Resize`` and ``Upsample`` to the nearest one, by whole factors."""
+    before, after = (converter.graph.shapes[name] for name in (node.inputs[0], node.outputs[0]))
+    factors = [b // a for a, b in zip(before, after, strict=True)]
+    rest = [converter.constant(node, k) for k in range(1, len(node.inputs))]
+    pixels = np.arange(np.prod(before[2:]), dtype=np.float32).reshape(1, 1, *before[2:])
+    wanted = pixels
+    for axis, factor in enumerate(factors):
+        wanted = np.repeat(wanted, factor, axis)
+    shrunk = [None if c is None else c.array for c in rest]
+    if len(shrunk) > 2 and shrunk[2] is not None:  # sizes in place of scales
+        shrunk[2] = np.array([1, 1, *after[2:]], np.int64)
+    whole = len(before) == 4 and factors[:2] == [1, 1] and node.attributes.get("mode") == "nearest"
+    if not whole or not np.array_equal(run_node(node, [pixels, *shrunk]), wanted):
+        raise node.refusal(
+            "that is no repetition of pixels", "mode=nearest by whole factors is supported."
+        )
+
+    def move(array: Array) -> Array:
+        for axis, factor in enumerate(factors):
+            array = np.repeat(array, factor, axis)
+        return array
+
+    args = {"output_size": list(after[2:]), "scale_factors": None}
+    _moved(converter, node, "aten.upsample_nearest2d.vec", args, move)
+
+
 def _moved(converter: Converter, node: Node, target: str, args: dict[str, Any], move: Any) -> None:
     value = converter.function(node, 0)
     shape = converter.graph.shapes[node.outputs[0]]
@@ -39,6 +87,10 @@ def _moved(converter: Converter, node: Node, target: str, args: dict[str, Any], 
         converter.values[node.outputs[0]] = _renamed(value, name, shape, move)
         return
     if not _uniform(value):
+        found = converter.quantised_before(node)
+        if found is not None:
+            _moved(converter, found, target, args, move)
+            return
         raise node.refusal(
             "between functions of each channel and their quantiser",
             "move elements behind the quantiser, which gives the same.",

@@ -1,0 +1,1 @@
+"""What the nodes of a file become that are not functions of one element: a family a file."""
