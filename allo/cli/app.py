@@ -7,9 +7,33 @@ from rich.console import Console
 
 from allo.dialects.diagnostics import AlloError
 
-from . import autoschedule, board, build, doctor, llm, options, report, synth, targets, version
+from . import (
+    autoschedule,
+    board,
+    build,
+    doctor,
+    llm,
+    network,
+    options,
+    report,
+    synth,
+    targets,
+    version,
+)
 
-_COMMANDS = (version, targets, options, doctor, build, synth, report, autoschedule, board, llm)
+_COMMANDS = (
+    version,
+    targets,
+    options,
+    doctor,
+    build,
+    synth,
+    report,
+    autoschedule,
+    board,
+    llm,
+    network,
+)
 
 
 def make_app() -> typer.Typer:

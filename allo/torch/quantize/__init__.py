@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from allo.models.accuracy import AccuracyTable
+
 from .entry import quantize
 from .model import QuantizedModel
-from .table import AccuracyTable
 
 __all__ = ["AccuracyTable", "QuantizedModel", "quantize"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ModelError
+from allo.models.accuracy import AccuracyTable, Row
 from allo.models.graph import Model
 from allo.models.integers.arithmetic import Array
 from allo.models.integers.reference import Reference
@@ -18,7 +19,6 @@ from ..entry import from_pytorch
 from ..origin import JUDGE, Prepared, TorchOrigin, kinds_of
 from ..wheel import load_torch
 from .inputs import arrays_of, samples_of, shapes_text
-from .table import AccuracyTable, Row
 from .weights import Scheme
 
 

@@ -1,0 +1,155 @@
+"""``allo network FILE``: a quantised network in its interpreter, on the CPU and in simulated hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from allo.backend.devices import DEFAULT_DEVICE
+from allo.dialects.diagnostics import ModelError
+from allo.frontend import from_qonnx, from_tflite
+from allo.models.trial import Trial, try_network
+from allo.qonnx.executor import executor, float_activations
+from allo.tflite.interpreter import interpreter
+
+from .build import write_text
+
+Arrays = list[list[np.ndarray[Any, Any]]]
+_LABELS = "labels"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+
+    @app.command()
+    def network(
+        file: Annotated[Path, typer.Argument(help="a .onnx file of QONNX, or a .tflite file")],
+        data: Annotated[
+            Path | None,
+            typer.Option(help=".npy of samples, or .npz of inputs by name and labels; else random"),
+        ] = None,
+        samples: Annotated[int, typer.Option(help="of the data, at most")] = 100,
+        simulate: Annotated[int, typer.Option(help="samples that run in hardware")] = 10,
+        device: Annotated[str, typer.Option(help="device family")] = DEFAULT_DEVICE,
+        clock: Annotated[float, typer.Option(help="clock in MHz to build for")] = 200.0,
+        output: Annotated[Path | None, typer.Option("-o", help="write the JSON here")] = None,
+    ) -> None:
+        """Try a quantised network on data, and show accuracy, cycles and cost of its hardware."""
+        console = Console(stderr=True, highlight=False)
+        with console.status(f"reading {file}") as status:
+            found = tried(file, data, samples, simulate, device, clock, status.update)
+        typer.echo(str(found), nl=False)
+        if output is not None:
+            write_text(output, found.to_json())
+        if not found.is_right:
+            raise typer.Exit(1)
+
+
+def tried(
+    file: Path,
+    data: Path | None,
+    samples: int,
+    simulate: int,
+    device: str,
+    clock: float,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Trial:
+    """A network tried on data.
+
+    Raises:
+        ModelError: a file of another kind, or data that do not fit.
+    """
+    schedule, judges = _read(file)
+    schedule["**"].pipeline()
+    calls, labels = _samples(schedule, data, samples)
+    return try_network(
+        schedule,
+        judges,
+        calls,
+        labels,
+        simulate=simulate,
+        device=device,
+        clock_mhz=clock,
+        progress=progress,
+    )
+
+
+def _read(file: Path) -> tuple[Any, Mapping[str, Any]]:
+    """The schedule of a network, and the other ways to run it."""
+    if file.suffix == ".tflite":
+        schedule = from_tflite(file, target="mlir")
+        return schedule, {"TFLite's interpreter": interpreter(file)}
+    if file.suffix == ".onnx":
+        judges = {"qonnx's executor": executor(file)}
+        plain = float_activations(file)
+        return from_qonnx(file, target="mlir"), (
+            judges if plain is None else {**judges, "activations in float32": plain}
+        )
+    raise ModelError(
+        f"{file} is of no known kind.", help="give a .onnx file of QONNX or a .tflite file."
+    )
+
+
+def _samples(
+    schedule: Any, data: Path | None, most: int
+) -> tuple[Arrays, np.ndarray[Any, Any] | None]:
+    """The inputs of each sample, and the labels where there are any."""
+    wanted = schedule.origin.inputs()
+    if data is None:
+        return [_random(wanted, seed) for seed in range(most)], None
+    try:
+        read = np.load(data)
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"{data} cannot be read: {error}.", help="give a file of numpy.save or numpy.savez."
+        ) from error
+    arrays = [read] if isinstance(read, np.ndarray) else [read[n] for n in read if n != _LABELS]
+    labels = None
+    if not isinstance(read, np.ndarray) and _LABELS in read:
+        labels = np.asarray(read[_LABELS]).reshape(-1)[:most]
+    if len(arrays) != len(wanted):
+        raise ModelError(
+            f"{data} has {len(arrays)} inputs, and the network {len(wanted)}.",
+            help=f"give them in the network's order; labels are called {_LABELS!r}.",
+        )
+    calls = []
+    for number in range(min(most, min(map(len, arrays)))):
+        calls.append(
+            [_fitted(a[number], like, data) for a, like in zip(arrays, wanted, strict=True)]
+        )
+    return calls, labels
+
+
+def _fitted(
+    sample: np.ndarray[Any, Any], like: np.ndarray[Any, Any], data: Path
+) -> np.ndarray[Any, Any]:
+    if sample.size != like.size:
+        raise ModelError(
+            f"A sample of {data} has the shape {list(sample.shape)}, and the input of the network "
+            f"{list(like.shape)}.",
+            help="the first dimension of the data counts the samples.",
+        )
+    if like.dtype.kind in "iu" and not np.array_equal(sample, sample.astype(like.dtype)):
+        raise ModelError(
+            f"A sample of {data} has elements that {like.dtype} does not have.",
+            help="give the integers that the network takes: value / scale + zero point, rounded.",
+        )
+    return sample.reshape(like.shape).astype(like.dtype)
+
+
+def _random(like: list[np.ndarray[Any, Any]], seed: int) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(seed)
+    found = []
+    for array in like:
+        if array.dtype.kind in "iu":
+            kind = np.iinfo(array.dtype)
+            made = rng.integers(kind.min, kind.max, array.shape, endpoint=True)
+        else:
+            made = rng.standard_normal(array.shape)
+        found.append(made.astype(array.dtype))
+    return found

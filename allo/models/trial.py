@@ -1,0 +1,221 @@
+"""A network tried on data: in its own interpreter, on the CPU, and in simulated hardware."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+
+from allo.dialects.diagnostics import ModelError
+
+from .accuracy import AccuracyTable, Row
+from .integers.arithmetic import Array
+from .schedule import ModelSchedule
+
+_WIDTH = 100
+Run = Callable[..., Any]
+Calls = Sequence[Sequence[Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A function of the design.
+
+    Attributes:
+        path: of the module that it computes, ``"conv2d_3"``.
+        kind: of that module, ``"CONV_2D"``.
+        cycles: of one call; None where data decide.
+    """
+
+    path: str
+    kind: str
+    cycles: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of the samples, and what the hardware is.
+
+    Attributes:
+        accuracy: a row for each way to run the network. The first is what the others are compared with.
+        simulated: how many samples ran in hardware.
+        equal: how many of these gave the bits of the CPU.
+        cycles: of a sample in simulation, the most of all; ``predicted`` by the report.
+        device, clock_mhz: for which the hardware was built.
+        fmax_mhz: the clock that the estimate finds; None where there is none.
+        resources: estimated, by name.
+        layers: in the order in which they run.
+    """
+
+    accuracy: AccuracyTable
+    simulated: int
+    equal: int
+    cycles: int
+    predicted: int | None
+    device: str
+    clock_mhz: float
+    fmax_mhz: float | None
+    resources: Mapping[str, int]
+    layers: tuple[Layer, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every sample in hardware had the bits of the CPU."""
+        return self.equal == self.simulated
+
+    @property
+    def latency_us(self) -> float:
+        """Microseconds of a sample, at the clock that was asked for."""
+        return self.cycles / self.clock_mhz
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain values."""
+        others = {
+            name: getattr(self, name)
+            for name in ("simulated", "equal", "cycles", "predicted", "device", "clock_mhz")
+        }
+        return {
+            **self.accuracy.to_dict(),
+            **others,
+            "latency_us": self.latency_us,
+            "samples_per_second": 1e6 / self.latency_us,
+            "fmax_mhz": self.fmax_mhz,
+            "resources": dict(self.resources),
+            "layers": [asdict(layer) for layer in self.layers],
+        }
+
+    def to_json(self) -> str:
+        """The figures."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def __rich__(self) -> Group:
+        design = Table("hardware", "", box=box.SIMPLE)
+        design.add_row("device, clock asked for", f"{self.device}, {self.clock_mhz:g} MHz")
+        known = "" if self.predicted is None else f", {self.predicted:,} predicted"
+        design.add_row("cycles of a sample, simulated", f"{self.cycles:,}{known}")
+        design.add_row(
+            "latency, samples a second",
+            f"{self.latency_us:,.2f} µs, {1e6 / self.latency_us:,.0f} (one after the other)",
+        )
+        clock = "" if self.fmax_mhz is None else f"{self.fmax_mhz:.0f} MHz, "
+        found = ", ".join(f"{n:,} {name.upper()}" for name, n in self.resources.items())
+        design.add_row("estimated", f"{clock}{found}")
+        design.add_row("bits of the CPU", f"{self.equal} of {self.simulated} samples")
+        layers = Table("layer", "operator", box=box.SIMPLE)
+        layers.add_column("cycles", justify="right")
+        for layer in self.layers:
+            cycles = "by data" if layer.cycles is None else f"{layer.cycles:,}"
+            layers.add_row(layer.path, layer.kind, cycles)
+        return Group(self.accuracy.__rich__(), design, layers)
+
+    def __str__(self) -> str:
+        text = StringIO()
+        Console(file=text, width=_WIDTH).print(self.__rich__())
+        return text.getvalue()
+
+
+def try_network(
+    schedule: ModelSchedule,
+    judges: Mapping[str, Run],
+    calls: Calls,
+    labels: Array | None = None,
+    *,
+    simulate: int = 10,
+    device: str,
+    clock_mhz: float,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Trial:
+    """Run a network on samples: by its judges, on the CPU, and the first few in hardware.
+
+    Args:
+        schedule: of the network.
+        judges: other ways to run it, by name; the first is what all are compared with.
+        calls: the inputs of each sample.
+        labels: the class of each sample.
+        simulate: how many samples run in hardware.
+        device, clock_mhz: of the hardware.
+        progress: told what is done.
+
+    Raises:
+        ModelError: no samples, or another number of labels.
+    """
+    if not calls:
+        raise ModelError("There are no samples.", help="give at least one.")
+    if labels is not None and len(labels) != len(calls):
+        raise ModelError(
+            f"There are {len(labels)} labels for {len(calls)} samples.",
+            help="give one label for each sample.",
+        )
+    found: dict[str, list[list[Array]]] = {}
+    for name, judge in judges.items():
+        progress(f"{name}: {len(calls)} samples")
+        found[name] = [_listed(judge(*call)) for call in calls]
+    progress(f"CPU: {len(calls)} samples")
+    weights = schedule.weight_data
+    built = schedule.build()
+    found["CPU"] = [_listed(built(*call, *weights)) for call in calls]
+    progress("building hardware")
+    hardware = schedule.build(target="verilog", simulator="jit", device=device, clock_mhz=clock_mhz)
+    results, cycles = [], 0
+    for number, call in enumerate(calls[:simulate]):
+        progress(f"hardware: sample {number + 1} of {min(simulate, len(calls))}")
+        results.append(_listed(hardware(*call, *weights)))
+        cycles = max(cycles, hardware.cycles)
+    equal = sum(map(_same, results, found["CPU"]))
+    report = hardware.report
+    return Trial(
+        _table(found, results, labels),
+        len(results),
+        equal,
+        cycles,
+        report.cycles,
+        device,
+        clock_mhz,
+        report.fmax_mhz,
+        report.resources,
+        tuple(_layers(schedule, report)),
+    )
+
+
+def _table(
+    found: Mapping[str, list[list[Array]]], simulated: list[list[Array]], labels: Array | None
+) -> AccuracyTable:
+    """The first result of every sample, beside that of the first way to run the network."""
+    first = [np.asarray(results[0]).reshape(-1) for results in next(iter(found.values()))]
+    rows = []
+    for name, each in {**found, "hardware, simulated": simulated}.items():
+        count = len(each)
+        if count:
+            mine = [np.asarray(results[0]).reshape(-1) for results in each]
+            wanted = None if labels is None else labels[:count]
+            title = name if count == len(first) else f"{name}, {count} samples"
+            rows.append(Row.of(title, mine, first[:count], wanted))
+    return AccuracyTable(tuple(rows), len(first))
+
+
+def _layers(schedule: ModelSchedule, report: Any) -> list[Layer]:
+    kinds = schedule.origin.kinds()
+    found = []
+    for function in report.functions:
+        path = schedule.module_paths.get(function.name)
+        if path:
+            found.append(Layer(path, kinds.get(path, ""), function.cycles))
+    return found
+
+
+def _listed(results: Any) -> list[Array]:
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def _same(mine: list[Array], theirs: list[Array]) -> bool:
+    return all(
+        np.asarray(a).tobytes() == np.asarray(b).tobytes()
+        for a, b in zip(mine, theirs, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Quantised networks that the repository makes and trains itself."""
