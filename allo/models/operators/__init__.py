@@ -1,4 +1,7 @@
-"""ATen operators: each family in a file of its own, with a table from targets to emitters."""
+"""Operators: each family in a file of its own, with a table from targets to emitters.
+
+``OPERATORS`` are those of ATen, ``INTEGERS`` those that importers make of quantised networks.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,9 @@ FAMILIES = (
     gathers,
     shapes,
     quantized,
-    tflite,
 )
 
-INTEGERS = {**integers.INTEGERS, **levels.LEVELS}
+INTEGERS = {**integers.INTEGERS, **levels.LEVELS, **tflite.OPERATORS}
 VIEWS = shapes.VIEWS
 OPERATORS: dict[str, Emitter] = {
     target: emit for family in FAMILIES for target, emit in family.OPERATORS.items()
