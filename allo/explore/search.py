@@ -165,7 +165,7 @@ class Search:
             if isinstance(built, Problem):
                 problem = built
                 continue
-            better = built is not None and built is self._best()
+            better = bool(self.good) and built is self._best()
             fits = built is not None and built in self.good
             stale = 0 if better or not fits else stale + 1
         if ordered:
