@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from allo.backend.devices import DEFAULT_DEVICE, family
-from allo.backend.devices.caches import check_caches, ram_bytes
+from allo.backend.devices.caches import check_caches, kept_caches, ram_bytes, refuse_blocks
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import BuildError, InterfaceError, SourcePlace
@@ -20,6 +20,7 @@ from allo.target import BuildRequest
 from . import ports
 from .budgets import Compiled, Limits, meet_limits, refuse_excess
 from .budgets.ceiling import surely_fits
+from .budgets.memories import settle_memories
 from .circt import export_verilog, start_circt
 from .clock import check_clock, warn_of_slow_operators
 from .compiler import Compiler
@@ -191,6 +192,7 @@ def compile_design(
         requests = known.bus_width >= LINE
         choose = TransferChooser(about, interface, ram_bytes(known), requests=requests)
     checks, limits = Checks(check_bounds, check_dependences), Limits(max_dsp, max_lut)
+    caches = kept_caches(module)
     start_circt()
     compiler, made, notes = compile_module(
         module,
@@ -240,6 +242,7 @@ def compile_design(
         wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)
+    refuse_blocks(caches, family(device), settle_memories(netlist, design.top, device))
     if wrapper is not None and max_lut is not None:
         found = module_resources(netlist, device)
         refuse_excess(compiler.modules, found, design.top, limits, function.place)

@@ -94,7 +94,7 @@ def ultra_memories(netlist: Netlist, device: str) -> dict[str, frozenset[str]]:
         return {}
     large = {}
     for module in drawn_modules(netlist):
-        if not any(isinstance(op, Memory) and _is_large(op) for op in module.ops):
+        if not any(isinstance(op, Memory) and is_large(op) for op in module.ops):
             continue
         graph = Graph(module, {}, cells)
         cover = Cover(graph, cells)
@@ -109,7 +109,8 @@ def ultra_memories(netlist: Netlist, device: str) -> dict[str, frozenset[str]]:
     return large
 
 
-def _is_large(memory: Memory) -> bool:
+def is_large(memory: Memory) -> bool:
+    """Whether a memory is worth a block of 288 kbit."""
     return memory.depth * memory.width >= LARGE_BITS
 
 

@@ -58,8 +58,7 @@ def memory_cost(
         )
     ):
         found = {"bram": blocks, "ff": -width * len(memory.reads)}
-        simple = len(memory.reads) == 1 and len(memory.writes) == 1 and not both
-        by_size = simple and memory.style != BLOCK
+        by_size = is_simple(memory) and memory.style != BLOCK
         ultra = family.ultra_count(words, width, blocks) if by_size else 0
         if ultra:
             return {"uram": ultra, "ff": -width}
@@ -73,6 +72,12 @@ def memory_cost(
         chosen = (len(memory.writes) - 1) * words * (width + 1)  # which port a word is from
         return {"ff": words * width, "lut": len(memory.reads) * choice + words + chosen}
     return {"lut": tables[0] + tables[1], "lutram": tables[0]}
+
+
+def is_simple(memory: Memory) -> bool:
+    """Whether one port reads a memory and another one writes it."""
+    both = len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
+    return len(memory.reads) == 1 and len(memory.writes) == 1 and not both
 
 
 def _old_words(family: Cells, memory: Memory, cost: dict[str, int]) -> dict[str, int]:
