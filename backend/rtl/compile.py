@@ -190,7 +190,10 @@ def compile_design(
     if interface is not None and about is not None and not (check_bounds or check_dependences):
         known = family(device)
         requests = known.bus_width >= LINE
-        choose = TransferChooser(about, interface, ram_bytes(known), requests=requests)
+        called = known.part.title if known.part else known.name
+        choose = TransferChooser(
+            about, interface, ram_bytes(known), requests=requests, title=called
+        )
     checks, limits = Checks(check_bounds, check_dependences), Limits(max_dsp, max_lut)
     caches = kept_caches(module)
     start_circt()

@@ -19,6 +19,7 @@ from allo.dialects.types import Stream, parse_type
 from ...design import ArrayInterface, HardwareDesign
 from ..arguments import Known
 from ..buses.bundles import bundles_of
+from .large import refuse_copies
 from .packed import packed_transfer, refused_packed
 
 LINE = 512
@@ -46,9 +47,11 @@ class TransferChooser:
         ram: int | None = None,
         *,
         requests: bool = True,
+        title: str = "device",
     ) -> None:
         self._known = known
         self._ram = ram
+        self._title = title
         self._requests = requests
         self._asked: dict[int, Mapping[str, Any]] = {}
         for position, parameter in enumerate(known.signature.arguments):
@@ -69,9 +72,13 @@ class TransferChooser:
 
         Raises:
             InterfaceError: one that must do so cannot.
+            CapacityError: one that is copied whole is larger than the device's RAM.
         """
         wanted = [n for n, fields in self._asked.items() if fields.get("copy") is not True]
         top = self._known.signature.top
+        asked = "its interface asks for it"
+        parameters = self._known.signature.arguments
+        whole = {n: (parameters[n], asked) for n in self._asked if n not in wanted}
         found = find_transfers(module, top, wanted)
         chosen, refused = self._gathers(module, found, notes) if self._requests else ({}, {})
         if chosen:  # which changes the module
@@ -95,6 +102,9 @@ class TransferChooser:
                     help="leave copy out, and it is copied whole; or s.cache it at a loop.",
                 )
             notes.append(f"{parameter.name} is copied whole, before or behind the run: {why}.")
+            whole[position] = parameter, why
+        if self._ram is not None:
+            refuse_copies(module, top, whole, self._ram, self._title)
         return chosen
 
     def _gathers(
