@@ -1,69 +1,85 @@
-"""syrk: sums of products of two rows, for U rows at once with each row above the diagonal's end."""
+"""syrk: rows of a tile, U at once, with each row up to the end of the tile; tiles overlap."""
 
 from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
-from allo.ir.types import float32
+from allo.ir.types import float32, index
 
 from ..blas.syrk import SIZES, inputs, reference
 from ..scale import alpha, beta
-from .product import bank_all, fetch, fetch_at_once
+from .product import bank_all
 from .shape import Shape, bank
 
 ARRAYS = ("A", "C")
-SHAPES = {"one": Shape(6, 16, (20,)), "many": Shape(6, 48, (40,)), "mini": Shape(2, 6, (10,))}
-"""For one channel an array, at most four, and a small size: rows at once, lanes of C, and of the others."""
+SHAPES = {
+    "one": Shape(40, 16, (20, 5)),
+    "many": Shape(24, 48, (40, 6)),
+    "mini": Shape(6, 6, (10, 2)),
+}
+"""For one channel an array, at most four, and a small size: rows of a tile, lanes of C; lanes of A, rows at
+once."""
 
 
-def fetch_all[M, N, L, LA](A: float32[N, M], C: float32[N, N], a: float32[N, M], c: float32[N, N]):
-    """Both matrices on chip."""
-    fetch[N, M, N, M, LA, "a"](A, a)
-    fetch[N, N, N, N, L, "c"](C, c)
+def add_squares[M, N, T, U](t: index, a: float32[N, M], sums: float32[T, N]):
+    """The rows of tile t of ``a @ a.T`` up to the tile's end, U of them at once."""
+    own: float32[T, M]
+    for v in range(T):
+        for k0 in range(M):
+            own[v, k0] = a[t * T + v, k0]
+    for r in range(t + 1):
+        for j in range(T):
+            for i in range(T // U):
+                row: float32[M]
+                for k1 in range(M):
+                    row[k1] = a[r * T + j, k1]
+                for u in range(U):
+                    total: float32 = 0
+                    for k in allo.reduction(M):
+                        total += own[i * U + u, k] * row[k]
+                    sums[i * U + u, r * T + j] = total
 
 
-def add_squares[M, N, U](a: float32[N, M], c: float32[N, N]):
-    """``c = alpha * a @ a.T + beta * c`` on the lower triangle, U rows of c at once."""
-    own: float32[U, M]
-    for i in range(N // U):
-        for v in range(U):
-            for k0 in range(M):
-                own[v, k0] = a[i * U + v, k0]
-        for j in range(i * U + U):
-            for u in range(U):
-                total: float32 = 0
-                for k in allo.reduction(M):
-                    total += own[u, k] * a[j, k]
-                if j <= i * U + u:
-                    c[i * U + u, j] = alpha * total + beta * c[i * U + u, j]
-
-
-def syrk[M, N, U, L, LA](A: float32[N, M], C: float32[N, N]):
-    """``C = alpha * A @ A.T + beta * C`` on the lower triangle."""
+def syrk[M, N, T, U, L, LA](A: float32[N, M], C: float32[N, N]):
+    """``C = alpha * A @ A.T + beta * C`` on the lower triangle, T rows at a time."""
     a: float32[N, M]
-    c: float32[N, N]
-    fetch_all[M, N, L, LA](A, C, a, c)
-    add_squares[M, N, U](a, c)
-    for m in range(N):
-        for n in range(N // L):
-            for l in range(L):
-                C[m, n * L + l] = c[m, n * L + l]
+    for t in range(N // T):
+        c: float32[T, N]
+        sums: float32[T, N]
+        for ma in range(T):
+            for na in range(M // LA):
+                for la in range(LA):
+                    a[t * T + ma, na * LA + la] = A[t * T + ma, na * LA + la]
+        for mc in range(T):
+            for nc in range(N // L):
+                for lc in range(L):
+                    c[mc, nc * L + lc] = C[t * T + mc, nc * L + lc]
+        add_squares[M, N, T, U](t, a, sums)
+        for m in range(T):
+            for n in range(N // L):
+                for l in range(L):
+                    old: float32 = c[m, n * L + l]
+                    new: float32 = alpha * sums[m, n * L + l] + beta * old
+                    C[t * T + m, n * L + l] = new if n * L + l <= t * T + m else old
 
 
 def schedule(size: tuple[int, ...], shape: Shape) -> Schedule:
-    """The design."""
-    lanes, other = shape.lanes, shape.each[0]
-    inner = allo.customize(add_squares, instantiate=[*size, shape.rows])
-    for loop in ("v", "j"):
+    """Fetches, sums and stores of different tiles run beside each other."""
+    lanes, (other, at_once) = shape.lanes, shape.each
+    inner = allo.customize(add_squares, instantiate=[*size, shape.rows, at_once])
+    for loop in ("v", "i"):
         inner.pipeline(loop)
     inner.rebalance("k")
-    inner.partition(inner.own)
-    s = allo.customize(syrk, instantiate=[*size, shape.rows, lanes, other])
+    bank(inner, at_once, inner.own)
+    inner.partition(inner.own, dim=2)
+    inner.partition(inner.row)
+    s = allo.customize(syrk, instantiate=[*size, shape.rows, at_once, lanes, other])
     s.compose(inner)
-    fetch_at_once(s, "fetch_all", "ac")
-    s.pipeline("syrk:n")
-    bank_all(s, (*ARRAYS, "c"), (other, lanes, lanes))
-    bank(s, shape.rows, s.c)
+    for loop in ("na", "nc", "n"):
+        s.pipeline(f"syrk:{loop}")
+    s.dataflow(s.get_loops()["S_t_0"]["t"])
+    bank_all(s, (*ARRAYS, "c", "sums"), (other, lanes, lanes, lanes))
+    bank(s, at_once, s.sums)
     s.partition(s.a, dim=2)
     return s
 
