@@ -19,10 +19,10 @@ from allo.models.text import identifier
 
 from .chains import POINTWISE, extended
 from .constants import constant_of, shape_constant, with_integers
-from .functions import Table, Thresholds, cells, quantised, table_of
+from .functions import Table, Thresholds, cells, extents, quantised, table_of
 from .quantisers import QUANTISERS, Grid, grid_of
 from .reading import Array, Graph, Node
-from .values import Affine, Constant, Floats, Function, Levels
+from .values import Affine, Constant, Floats, Function, Levels, type_of
 
 _TABLE = 1 << 12
 """Elements of a table of floats that an affine function may become; above it, it is computed."""
@@ -137,6 +137,34 @@ class Converter:
             )
         return value
 
+    def settled(self, node: Node, place: int) -> Function:
+        """As :meth:`function`, for a node that wants integers.
+
+        A function that is not affine, such as ``Relu`` of levels, becomes levels by a table where its
+        values are multiples of the unit.
+        """
+        value = self.function(node, place)
+        of, start = value.of, value.start
+        if value.affine or isinstance(of, Floats) or start is None or start.scale.size > 1:
+            return value
+        if np.prod(extents(value)) > 1 or cells(value, of) > _TABLE_OF_CURVE:
+            return value
+        table, unit = (
+            table_of(value, of).table.astype(np.float64),
+            float(start.scale.reshape(-1)[0]),
+        )
+        whole = np.rint(table / unit)
+        if not np.array_equal((whole * unit).astype(np.float32), table.astype(np.float32)):
+            return value
+        levels = Levels("", of.shape, int(whole.min()), int(whole.max()))
+        found = Table((), whole.astype(np.int64))
+        meta = Meta(of.shape, levels.dtype)
+        name = self._looked_up(node, of, found, levels.dtype, meta)
+        self.define(
+            node.inputs[place], replace(levels, name=name), Affine(start.scale, 0 * start.scale)
+        )
+        return self.function(node, place)
+
     def constant(self, node: Node, place: int) -> Constant | None:
         """An input of a node that is constant; None where it is left out.
 
@@ -230,6 +258,8 @@ class Converter:
         """Emit thresholds or a table; the node's result is levels then."""
         tensor = node.outputs[0]
         of = function.of
+        if grid.values is not None and isinstance(found, Table):
+            found, grid = replace(found, table=grid.values[found.table]), replace(grid, values=None)
         if isinstance(found, Table):
             low, high = int(found.table.min()), int(found.table.max())
         else:
@@ -252,6 +282,11 @@ class Converter:
         else:  # a constant function of floats
             args = {"input": Ref(of.name), "scale": 0.0, "offset": float(low), "axes": []}
             name = self.emit(node, "levels.scaled", args, meta)
+        if grid.values is not None:  # the levels are numbers of values until here
+            numbers, kept = Levels(name, of.shape, low, high), grid.values[low : high + 1]
+            low, high = int(kept.min()), int(kept.max())
+            meta = Meta(of.shape, type_of(low, high))
+            name = self._looked_up(node, numbers, Table((), kept), meta.dtype, meta)
         self.levels[tensor] = (name, grid)
         self.define(tensor, Levels(name, of.shape, low, high), grid.affine)
 

@@ -132,7 +132,10 @@ def _packed(values: Array, ext: tuple[int, ...]) -> Table:
 
 
 def quantised(function: Function, grid: Grid) -> Thresholds | Table | None:
-    """A function that ends in a quantiser, as thresholds or a table of levels; None where it is neither."""
+    """A function that ends in a quantiser, as thresholds or a table of levels; None where it is neither.
+
+    Where the grid has values, the levels are their numbers.
+    """
     ext = extents(function)
     of = function.of
 
@@ -140,7 +143,8 @@ def quantised(function: Function, grid: Grid) -> Thresholds | Table | None:
         floats = np.broadcast_to(evaluate(function, samples), samples.shape)
         if isinstance(of, Floats):  # where the executor overflows to no number, the bound beside it
             floats = np.where(np.isnan(floats), np.where(samples > 0, np.inf, -np.inf), floats)
-        return grid.levels(floats)
+        found = grid.levels(floats)
+        return found if grid.values is None else np.searchsorted(grid.values, found)
 
     if isinstance(of, Levels) and cells(function, of) <= WHOLE:
         values = levels(every(of, ext))

@@ -25,12 +25,14 @@ class Grid:
     Attributes:
         scale, offset: of the tensor's rank, in float64.
         low, high: bounds of the levels.
+        values: the levels that there are, rising, where that are few of those between the bounds.
     """
 
     scale: Array
     offset: Array
     low: int
     high: int
+    values: Array | None = None
 
     @property
     def affine(self) -> Affine:
@@ -137,7 +139,10 @@ def _float(node: Node, values: Sequence[Array], rank: int) -> Grid:
         raise node.refusal(
             "with saturation=0", "saturation=1 is supported: there are no infinities."
         )
-    return Grid(aligned(scale, rank) * unit, aligned(np.zeros(()), rank), -high, high)
+    steps = 1 << int(mantissa)
+    numbers = {min(k << s, high) for k in range(2 * steps) for s in range(high.bit_length())}
+    found = np.array(sorted({*numbers, *(-n for n in numbers)}), np.int64)
+    return Grid(aligned(scale, rank) * unit, aligned(np.zeros(()), rank), -high, high, found)
 
 
 _BUILDERS = {

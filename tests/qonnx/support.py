@@ -105,12 +105,25 @@ class Pair:
             differing = values[name] != theirs
             if differing.any():
                 node = next(n for n in self.graph.nodes if tensor in n.outputs)
-                before = (found[node.inputs[0]].astype(np.float64) - grid.offset) / grid.scale
-                far = np.abs(before - np.floor(before) - 0.5)[differing].max()
+                far = from_edges(node, found[node.inputs[0]].astype(np.float64), grid, found)
+                far = far[differing].max()
                 assert far < edge, f"{tensor}: {far} from an edge"
                 assert np.abs(values[name] - theirs).max() == 1
                 return differing.mean()
         return 0.0
+
+
+def from_edges(node, x, grid, found):
+    """How far floats are from where the level of a quantiser changes, in levels."""
+    if node.op == "MultiThreshold":
+        table = found[node.inputs[1]]
+        table = table.reshape(1, len(table), *[1] * (x.ndim - 2), -1)
+        return np.abs(x[..., None] - table).min(-1)
+    before = (x - grid.offset) / grid.scale
+    signs = node.attributes.get("signed") and (grid.low, grid.high) == (0, 1)
+    if node.attributes.get("rounding_mode") in ("CEIL", "FLOOR", "UP", "DOWN") and not signs:
+        return np.abs(before - np.rint(before))
+    return np.abs(before - np.floor(before) - 0.5)
 
 
 def same(ours, theirs):

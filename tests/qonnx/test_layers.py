@@ -166,3 +166,43 @@ def test_a_planted_fault_in_a_threshold_or_weight_is_seen():
         changed = reference_of(pair.made)
         assert any(not np.array_equal(changed(x)[0], y) for x, y in pairs), path
         pair.made.weights[name] = (path, array)
+
+
+def test_attention_multiplies_two_quantised_tensors():
+    """Queries and keys are levels, and what softmax gives becomes levels again before the values."""
+    rng = np.random.default_rng(6)
+    net = Network()
+    x = net.quant(net.input(1, 4, 6), 0.25, 5)
+    queries, keys, values = (
+        net.quant(
+            net("MatMul", x, net.quant(net.constant(rng.normal(0, 1, (6, 6))), 0.5, 3)), 1.0, 4
+        )
+        for _ in range(3)
+    )
+    scores = net("MatMul", queries, net("Transpose", keys, perm=[0, 2, 1]))
+    weights = net.quant(net("Softmax", net("Mul", scores, 0.0625), axis=2), 0.03125, 5, signed=0)
+    model = net.model(net.quant(net("MatMul", weights, values), 0.5, 6))
+    pair = Pair(model)
+    products = [op.target for op in pair.made.operators if "matmul" in op.target]
+    assert products == ["levels.matmul"] * 5
+    mod = from_qonnx(model)
+    for _ in range(4):
+        x = samples(rng, (1, 4, 6))
+        assert pair.ties(x) == 0
+        same(pair.reference(x), pair.expected(x))
+        same([mod(x)], pair.expected(x))
+
+
+def test_a_curve_of_levels_becomes_levels_where_it_has_their_unit():
+    rng = np.random.default_rng(7)
+    net = Network()
+    x = net("Clip", net("Relu", net.quant(net.input(1, 6), 0.5, 5)), -1.0, 4.0)
+    model = net.model(net("MatMul", x, net.quant(net.constant(rng.normal(0, 1, (6, 3))), 0.5, 3)))
+    pair = Pair(model)
+    assert [op.target for op in pair.made.operators][:3] == [
+        "levels.thresholds",
+        "levels.table",
+        "levels.matmul",
+    ]
+    x = samples(rng, (1, 6))
+    same(pair.reference(x), pair.expected(x))

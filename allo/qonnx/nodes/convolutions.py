@@ -17,7 +17,7 @@ from .products import biased, made_type, sums, weight
 
 def conv(converter: Converter, node: Node) -> None:
     """``Conv`` of one or two dimensions; groups, strides, dilations and padding with zeros."""
-    value, weights = converter.function(node, 0), converter.constant(node, 1)
+    value, weights = converter.settled(node, 0), converter.constant(node, 1)
     shape = converter.graph.shapes[node.outputs[0]]
     dims = len(shape) - 2
     if weights is None or dims not in (1, 2):
@@ -120,10 +120,10 @@ def _in_floats(
 
 def im2col(converter: Converter, node: Node) -> None:
     """``Im2Col``: the windows of an image whose channels stand last."""
-    value = converter.function(node, 0)
+    value = converter.settled(node, 0)
     shape = converter.graph.shapes[node.outputs[0]]
     of, affine = value.of, value.affine
-    if isinstance(of, Floats) or value.steps or affine is None or affine.scale.size > 1:
+    if isinstance(of, Floats) or affine is None or affine.scale.size > 1:
         raise node.refusal(
             "of an image that is not quantised, or by channels", "quantise it before."
         )

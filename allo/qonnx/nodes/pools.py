@@ -96,7 +96,7 @@ def averaged(
     converter: Converter, node: Node, sizes: Sequence[int], strides: Sequence[int]
 ) -> None:
     """The mean of each window."""
-    value = converter.function(node, 0)
+    value = converter.settled(node, 0)
     shape = converter.graph.shapes[node.outputs[0]]
     of, affine = value.of, value.affine
     dims, count = len(sizes), prod(sizes)
@@ -139,10 +139,10 @@ def _sums(
 
 def quant_average(converter: Converter, node: Node) -> None:
     """``QuantAvgPool2d``: a sum of integers, shifted to the right."""
-    value = converter.function(node, 0)
+    value = converter.settled(node, 0)
     of, affine, attributes = value.of, value.affine, node.attributes
     plain = affine is not None and np.all(affine.scale == 1) and not np.any(affine.offset)
-    if isinstance(of, Floats) or not plain or value.steps and value.affine is None:
+    if isinstance(of, Floats) or not plain:
         raise node.refusal("of a tensor that is no integers", "a Quant of scale 1 gives integers.")
     if attributes.get("data_layout", "NCHW") != "NCHW":
         raise node.refusal("with channels last", 'data_layout="NCHW" is supported.')

@@ -15,21 +15,21 @@ from ..values import Affine, Constant, Floats, Function, Levels, aligned, type_o
 
 def matmul(converter: Converter, node: Node) -> None:
     """``MatMul``: of a tensor and constants, or of two tensors."""
-    left, right = (converter.values[name] for name in node.inputs)
-    if isinstance(left, Constant):
+    if isinstance(converter.values[node.inputs[0]], Constant):
         raise node.refusal(
             "of constants and a tensor",
             "the tensor stands on the left: transpose both, and the result.",
         )
+    left, right = converter.settled(node, 0), converter.values[node.inputs[1]]
     if isinstance(right, Constant):
         _by_constants(converter, node, left, right)
     else:
-        _of_tensors(converter, node, left, right)
+        _of_tensors(converter, node, left, converter.settled(node, 1))
 
 
 def gemm(converter: Converter, node: Node) -> None:
     """``Gemm``: a product and a bias."""
-    left, weights = converter.function(node, 0), converter.constant(node, 1)
+    left, weights = converter.settled(node, 0), converter.constant(node, 1)
     alpha, beta = (float(node.attributes.get(key, 1.0)) for key in ("alpha", "beta"))
     if node.attributes.get("transA") or alpha != 1 or beta != 1 or weights is None:
         raise node.refusal(
@@ -170,7 +170,11 @@ def _agreeing(
 
 def _of_tensors(converter: Converter, node: Node, left: Function, right: Function) -> None:
     shape = converter.graph.shapes[node.outputs[0]]
-    if isinstance(left.of, Floats) or isinstance(right.of, Floats):
+    if (
+        isinstance(left.of, Floats)
+        or isinstance(right.of, Floats)
+        or not (left.affine and right.affine)
+    ):
         floats: dict[str, Any] = {
             key: Ref(converter.as_floats(name, node))
             for key, name in zip(("self", "other"), node.inputs, strict=True)

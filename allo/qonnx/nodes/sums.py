@@ -21,7 +21,7 @@ _FLOATS = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
 
 def pair(converter: Converter, node: Node) -> None:
     """``Add`` and ``Sub`` of two quantised tensors are sums of integers; others stay in float32."""
-    left, right = (converter.function(node, k) for k in (0, 1))
+    left, right = (converter.settled(node, k) for k in (0, 1))
     if node.op in ("Add", "Sub") and left.affine and right.affine:
         _sum(converter, node, left, right)
         return
@@ -87,7 +87,12 @@ def _equal(one: Affine, other: Affine, ratio: Fraction) -> bool:
 
 def concat(converter: Converter, node: Node) -> None:
     """``Concat``: levels of one scale, or of one for each channel that is put beside the others."""
-    values = [converter.values[name] for name in node.inputs]
+    values = [
+        converter.values[name]
+        if isinstance(converter.values[name], Constant)
+        else converter.settled(node, place)
+        for place, name in enumerate(node.inputs)
+    ]
     shape = converter.graph.shapes[node.outputs[0]]
     axis = int(node.attributes["axis"]) % len(shape)
     levels, scales, offsets = [], [], []
@@ -120,7 +125,7 @@ def _short(array: np.ndarray) -> np.ndarray:
 
 def pad(converter: Converter, node: Node) -> None:
     """``Pad`` with a constant that has a level, such as 0."""
-    value = converter.function(node, 0)
+    value = converter.settled(node, 0)
     shape = converter.graph.shapes[node.outputs[0]]
     pads = node.attributes.get("pads")
     if pads is None:
