@@ -37,6 +37,8 @@ FIRSTS = 3
 CAREFUL = 1.15
 """Lookup tables of a design to those of the model, before any is built: a first design that is too large
 costs the time of a second one."""
+FAR = 1.5
+"""Times the bound, above which a network of nests that the model knows is tried in other ways as well."""
 SOLVE = 10.0
 """Seconds of one solution of the integer program, at most."""
 REORDERED = "sums within 1e-4, as they are added in another order"
@@ -92,7 +94,9 @@ class Search:
                 raise
         if many:
             self._plain()
-            try_hoisted(self)
+            outside = any(nest.obstacle and not nest.children for nest in self.kernel.nests)
+            if outside or self._best().cycles > FAR * self.trace.bound:
+                try_hoisted(self, 1.0)
         self._size_fifos()
         best = self._verified()
         self._account(best)

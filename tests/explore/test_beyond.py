@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 
 import numpy as np
 
 import allo
-from allo.explore.apply import plain_steps
+from allo.explore.apply import Step, plain_steps
 from allo.explore.beyond.hoist import COPIES, hoisted, steps_of_loops
-from allo.explore.model.kernel import WHILE
+from allo.explore.beyond.tries import try_hoisted
+from allo.explore.budget import Asked, Built
+from allo.explore.model.kernel import WHILE, Kernel
 from allo.explore.model.read import read_kernel
+from allo.explore.model.rows import Limits
+from allo.explore.solve import Choice
 from allo.ir.types import int32
+from allo.schedule import Schedule
 
 N = 24
 
@@ -59,6 +65,37 @@ def test_loops_with_too_many_copies_stay_outside() -> None:
     for loops in hoisted(kernel):
         assert not steps_of_loops(kernel, loops)
     assert COPIES < 3000
+
+
+@dataclass
+class Late:
+    """A search half of whose time is over."""
+
+    given: Schedule
+    kernel: Kernel
+    asked: Asked
+    good: list[Built] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    elapsed: float = 5.0
+    built: int = 0
+
+    def keep(
+        self, steps: list[Step], choice: Choice | None, made: Schedule, most: float | None = None
+    ) -> Built | None:
+        assert most is not None and 0 < most <= 5.0
+        self.built += 1
+        return None
+
+
+def test_a_network_gets_them_in_the_time_that_is_left() -> None:
+    given = allo.customize(mixed)
+    limits = Limits(64, None, None)
+    asked = Asked("xcup", 200.0, limits, "cycles", 10.0, False, None, {})
+    late = Late(given, read_kernel(given), asked)
+    try_hoisted(late)
+    assert late.built == 0
+    try_hoisted(late, 1.0)
+    assert late.built > 0
 
 
 def test_a_pipeline_that_is_too_large_takes_more_cycles() -> None:

@@ -14,7 +14,7 @@ from ..solve import Choice
 from .hoist import hoisted, steps_of_loops
 
 SHARE, TRIES = 0.4, 3
-"""Share of the time that they may take; how many intervals of one are tried."""
+"""Share of the time until which they are tried first; how many intervals of one are tried."""
 
 
 class Builder(Protocol):
@@ -36,12 +36,17 @@ class Builder(Protocol):
         """A schedule with its report, kept where it fits."""
 
 
-def try_hoisted(search: Builder) -> None:
-    """Pipelines around whole loops; where a design is too large, with more cycles between iterations."""
+def try_hoisted(search: Builder, share: float | None = None) -> None:
+    """Pipelines around whole loops; where a design is too large, with more cycles between iterations.
+
+    Args:
+        share: of the time of the search, after which none is begun; ``SHARE`` by default.
+    """
+    until = (SHARE if share is None else share) * search.asked.seconds
     for loops in hoisted(search.kernel):
         interval = 1
         for _ in range(TRIES):
-            most = SHARE * search.asked.seconds - search.elapsed
+            most = until - search.elapsed
             steps = steps_of_loops(search.kernel, loops, interval)
             if most <= 0 or not steps:
                 break
