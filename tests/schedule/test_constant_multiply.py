@@ -7,6 +7,7 @@ import allo
 from allo.dialects.sums import adders
 from allo.errors import ScheduleError
 from allo.ir.types import Fixed, Int, UInt, float32, int8, int16, int32, uint8
+from allo.schedule.constants.emit import Emitter
 from tests.schedule import sums
 from tests.schedule.support import check_golden, loops, refused
 
@@ -67,9 +68,25 @@ def filters(x: int16[12], y: int32[12]):
         y[t] = abs(y[t]) * y[t] + 2 * x[t]
 
 
+def logic(x: int8[4], u: uint8[4], y: int32[4], z: uint8[4]):
+    """What is no sum, in no more bits than its operands need: signs, masks, comparisons of both kinds."""
+    w: Int(4)[4] = [3, -5, 7, 1]
+    for j in range(4):
+        s: int32 = 0
+        v: int32 = 0
+        for i in range(4):
+            s += x[i] * w[i] - 3 * j
+            v += u[i] * (i + 1)
+        big: uint8 = 1 if u[j] > 3 * j + 2 else 0
+        even: int32 = (s >> 3) << 1 if (s & 3) == 0 else s >> 2
+        y[j] = ((even & -2) | 5) + (s ^ v) - (7 if s < v else -9) + big
+        z[j] = max(min(s >> (j + 1), 200), -3) + (v & 63)
+
+
 @pytest.mark.parametrize(
     ("kernel", "loop", "builds"),
     [
+        (logic, "j", ("cpu", "jit")),
         (layer, "j", ("cpu", "csim", "jit")),
         (layer, "t", ("cpu", "jit")),
         (wraps, "j", ("cpu", "jit")),
@@ -141,6 +158,15 @@ def test_a_digit_that_the_planner_loses_is_seen(monkeypatch):
         each.build()(x, y)
         found.append(y.tolist())
     assert found[0] != found[1]
+
+
+def test_a_bit_that_an_operation_loses_is_seen(monkeypatch):
+    real = Emitter._narrow
+    monkeypatch.setattr(Emitter, "_narrow", lambda *a: (w := real(*a)) and max(w - 1, 2))
+    s, arrays = allo.customize(logic), _arguments(logic)
+    s.constant_multiply("j")
+    found, wanted = (sums.run(each, arrays, "cpu") for each in (s, allo.customize(logic)))
+    assert any(a.tobytes() != b.tobytes() for a, b in zip(found, wanted, strict=True))
 
 
 def test_a_depth_is_kept():

@@ -8,6 +8,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.ranges.interval import OF_ARITH, Interval, combined, hull, of_bits, within
+from allo.dialects.sums.adders import bits_of
 
 from .linear import Step, Subscript, Value, Word, added, number, scaled, width_of
 
@@ -169,9 +170,12 @@ class Arithmetic:
             if 0 <= amount < operands[0].width and (name == "arith.shrsi" or low >= 0):
                 return low >> amount, high >> amount
             return None
+        found = None
         if name in OF_ARITH and len(spans) == 2:
-            return combined(OF_ARITH[name], spans[0], spans[1])
-        return None
+            found = combined(OF_ARITH[name], spans[0], spans[1])
+        if found is None and name in ("arith.andi", "arith.ori", "arith.xori"):
+            found = of_bits(max(map(bits_of, spans)))
+        return found
 
     def _signed(self, value: Value) -> Interval:
         """Where an operand lies, read in two's complement."""

@@ -11,6 +11,11 @@ from allo.dialects.sums.adders import Node, Plan, bits_of, plan_adders
 from .linear import Subscript, Value, Word
 from .trace import Store, Trace
 
+_NARROWED = frozenset(
+    f"arith.{name}" for name in ("andi", "ori", "xori", "minsi", "maxsi", "select", "cmpi", "shrsi")
+)
+"""Operations whose low bits are the same in fewer bits, where operands and results fit."""
+
 
 class Emitter:
     """Puts what a trace has found before an operation.
@@ -70,19 +75,41 @@ class Emitter:
         op = word.op
         if word.subscripts or op.name in ("affine.load", "memref.load"):
             return self._access("affine.load", op, [op.operands[0]], word.subscripts)
-        operands = [
-            self.value(value, old.type)
-            for value, old in zip(word.operands, op.operands, strict=True)
-        ]
+        kinds = [old.type for old in op.operands]
+        result = op.results[0].type
+        if (width := self._narrow(word, op.name)) is not None:
+            narrow = ir.IntegerType.get_signless(width)
+            kinds = [
+                narrow if v.width > 1 else k for v, k in zip(word.operands, kinds, strict=True)
+            ]
+            result = result if op.name == "arith.cmpi" else narrow
+            word.width = 1 if op.name == "arith.cmpi" else width
+        operands = [self.value(v, kind) for v, kind in zip(word.operands, kinds, strict=True)]
         made = ir.Operation.create(
             op.name,
-            results=[op.results[0].type],
+            results=[result],
             operands=operands,
             attributes={n: op.attributes[n] for n in op.attributes},
             loc=op.location,
             ip=self._ip,
         )
         return made.result
+
+    def _narrow(self, word: Word, name: str) -> int | None:
+        """The bits that an operation on long integers needs for what its operands can be; None for all."""
+        spans = [value.span for value in word.operands if value.width > 1]
+        if name not in _NARROWED or not spans or any(v.width == 0 for v in word.operands):
+            return None
+        width = max(2, *(bits_of(span) for span in [*spans, word.values]))
+        if name == "arith.cmpi" and word.op is not None:
+            signed = 2 <= ir.IntegerAttr(word.op.attributes["predicate"]).value < 6
+            width = max(2, *(bits_of(span) for span in spans))
+            if all(low >= 0 for low, _ in spans):
+                width -= not signed  # no bit for a sign that is not looked at
+            elif ir.IntegerAttr(word.op.attributes["predicate"]).value >= 6:
+                return None
+        longest = max(value.width for value in word.operands)
+        return width if width < longest else None
 
     def _access(
         self,
