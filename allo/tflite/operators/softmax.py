@@ -13,6 +13,10 @@ def _softmax(building: Building, node: Node) -> None:
     building.check_integers(node, source, result)
     if (source.dtype, result.dtype) != ("int8", "int8"):
         raise building.refusal(node, f"is of {source.dtype}", "a softmax of int8 is supported.")
+    if source.shape[-1] >= 1 << 12:
+        raise building.refusal(
+            node, f"is over {source.shape[-1]} elements", "its kernel sums up to 4,095 exponentials."
+        )
     table = exponentials(source.scale, node.options.Beta())
     args = {
         "input": building.value(source),

@@ -48,6 +48,7 @@ BENCHMARKS = (
     Benchmark(("networks",), "autoschedule_models", slow=True),
     Benchmark(("networks",), "autoschedule_images", slow=True),
     Benchmark(("qonnx",), "networks_qonnx", slow=True),
+    Benchmark(("tflite",), "networks_tflite", slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("routed",), "routed_halves", slow=True),
     Benchmark(("recurrences",), "recurrences"),

@@ -34,10 +34,11 @@ def _softmax(call: Call) -> Result:
         # The sum as 1 + x, x of 0 … 1, and the bits that it was shifted by to the left.
         text.line(f"count: {short} = 0")
         text.line(f"wide: {wide} = total")
-        for step in (16, 8, 4, 2, 1):
-            with text.block(f"if wide < {1 << (32 - step)}:"):
-                text.line(f"wide = wide * {1 << step}")
-                text.line(f"count += {step}")
+        # The greatest element alone adds 2 ** 19, so that 12 steps are enough.
+        with text.loops((_DIGITS,), "softmax_shift", prefix="k"):
+            text.line(f"other: {short} = 1 if wide < {1 << HIGH} else 0")
+            text.line("wide = wide << other")
+            text.line("count += other")
         text.line(f"acc: {short} = wide >> 1")  # (1 + x) / 2
         # The upper half of a negative product: halves go up.
         text.line(f"third: {short} = {_FIRST} - ((acc * {_SLOPE} + {NUDGE - 1}) >> {HIGH})")
@@ -47,11 +48,11 @@ def _softmax(call: Call) -> Result:
             text.line(f"elem = {_product('third', 'elem')}")
             text.line("third = third + elem * 4")
         text.line(f"third = min(third * 2, {(1 << HIGH) - 1})")
-        text.line(f"other: {short} = {_DIGITS + HIGH - 9} - count")
+        text.line(f"at: {short} = {_DIGITS + HIGH - 9} - count")
         with text.loops((depth,), "softmax_back", prefix="o") as (k,):
             value = table.at(f"best - {source.at(*at, k)}")
             text.line(f"wide = {_product('third', value)}")
-            text.line("wide = ((wide >> other) + 1) >> 1")
+            text.line("wide = ((wide >> at) + 1) >> 1")
             text.line(f"{target.at(*at, k)} = min(wide - 128, 127)")
     return target
 
