@@ -7,8 +7,9 @@ The files of MLPerf Tiny lie beside the project, in ``../shared/networks/tflite`
 random and structured inputs, the results of the CPU build and every tensor of the reference are compared
 with the interpreter of ``ai-edge-litert`` and TFLite's reference kernels. Some images are computed by
 simulated RTL, in the in-process engine; its results are compared with the CPU build, and its cycles are those
-foretold. Multipliers, LUTs, block RAM of 18 kbit and clock are our estimate for xc7, asked for 100 MHz; nothing is synthesised.
-Layers run one after the other: what stands against the published rates is the time of one image.
+foretold. Multipliers, LUTs, block RAM of 18 kbit and clock are our estimate for xc7, asked for 100 MHz;
+nothing is synthesised. Layers run one after the other: what stands against the published rates is the time
+of one image.
 """
 
 from __future__ import annotations

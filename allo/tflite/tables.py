@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import floor
+from collections.abc import Callable
+from math import floor, log2
 
 import numpy as np
 
@@ -48,3 +49,64 @@ def _near_zero(a: Array) -> Array:
     cube, fourth = high(square, x), high(square, square)
     rest = divided(high(divided(fourth, 2) + cube, third) + square, 1)
     return at + high(x + rest, at)
+
+
+# --- functions of 16 bits -----------------------------------------------------------------------
+
+_STEPS = 512
+"""Of tables between whose places it is interpolated; one element more ends the last."""
+
+
+_HIGHER = 0x800000000000000000000000000000800011009020440005C0467BAEFA7BD110
+"""Bit n: place n of the table of the logistic function is one more than the nearest integer, as the
+interpreter shows when it is run at all places."""
+
+
+def _rounded(values: Array) -> Array:
+    """Halves away from zero."""
+    return np.asarray(np.trunc(values + np.copysign(0.5, values)))
+
+
+def _sampled(function: Callable[[Array], Array], least: float, most: float) -> Array:
+    """A function at 513 places in units of 2 ** -15, each less half of a line's error in the middle."""
+    step = (most - least) / _STEPS
+    at = least + np.arange(_STEPS) * step
+    here, middle = function(at) * 32768.0, function(at + step / 2) * 32768.0
+    there = function(least + (np.arange(_STEPS) + 1) * step) * 32768.0
+    between = _rounded((there + _rounded(here)) / 2)
+    samples = _rounded(here) - _rounded((between - _rounded(middle)) / 2)
+    whole = np.append(samples, _rounded(function(np.array([most])) * 32768.0))
+    return np.asarray(np.clip(whole, -32768, 32767), np.int16)
+
+
+def powers_16() -> Array:
+    """``exp`` of -10 … 0."""
+    return _sampled(np.exp, -10.0, 0.0)
+
+
+def reciprocals_16() -> Array:
+    """``1 / (1 + x)`` of 0 … 1."""
+    return _sampled(lambda x: 1.0 / (1.0 + x), 0.0, 1.0)
+
+
+def logistic_16() -> Array:
+    """``1 / (1 + exp(-x))`` of multiples of 1/24, in units of 2 ** -16."""
+    values = _rounded(65536.0 / (1.0 + np.exp(-np.arange(256) / 24.0)))
+    higher = np.array([_HIGHER >> place & 1 for place in range(256)])
+    return np.asarray(np.minimum(values + higher, 65535), np.int32)
+
+
+def logistic_factor(scale: float, exact_shifts: tuple[int, ...]) -> tuple[int, int]:
+    """What an input of LOGISTIC or TANH of int16 is multiplied by, and shifted to the right by.
+
+    Args:
+        scale: of the input.
+        exact_shifts: the powers of two above 2 ** -12 whose factor is 3 without a shift.
+    """
+    power = log2(scale)
+    if abs(power - round(power)) < 1e-3 and round(power) + 12 in exact_shifts:
+        return 3 << (round(power) + 12), 0
+    factor, shift = scale * 4096.0 * 3.0, 0
+    while factor <= 32767.0 / 2.0 and shift <= 30:
+        factor, shift = factor * 2.0, shift + 1
+    return int(factor), shift

@@ -221,7 +221,8 @@ def max_pool(case: Case) -> bytes:
 def softmax(case: Case) -> bytes:
     shape = [case.size(1, 3), case.size(2, 12)]
     source = case.input(shape)
-    result = case.writer.tensor(shape, "int8", 1 / 256, -128)
+    scale, zero = (1 / 256, -128) if case.dtype == "int8" else (1 / 32768, 0)
+    result = case.writer.tensor(shape, case.dtype, scale, zero)
     beta = float(case.pick(1.0, 0.5, 2.0))
     case.writer.node("SOFTMAX", [source], [result], "SoftmaxOptions", beta=beta)
     return case.writer.bytes(result)
@@ -231,6 +232,12 @@ def _function(case: Case, kind: str, options: str = "", **fields: Any) -> bytes:
     shape = [1, case.size(2, 6), case.size(2, 40)]
     source = case.input(shape)
     if kind in ("LOGISTIC", "TANH"):
+        if case.dtype == "int16":
+            scale = float(case.pick(1 / 4096, 1 / 2048, case.scale() / 100))
+            case.writer.graph.tensors[source].quantization.scale[0] = scale
+            result = case.writer.tensor(shape, "int16", 1 / 32768)
+            case.writer.node(kind, [source], [result])
+            return case.writer.bytes(result)
         zero = -128 if kind == "LOGISTIC" else 0
         result = case.writer.tensor(shape, "int8", 1 / 256 if zero else 1 / 128, zero)
     else:
@@ -412,7 +419,7 @@ OPERATORS = {
 """A maker of random files for each operator, int8."""
 _SAME_16 = (
     "conv2d depthwise fully_connected transpose_conv add sub mul average_pool max_pool mean leaky_relu"
-    " requantize floats"
+    " requantize floats softmax logistic tanh"
 )
 OPERATORS_16 = {name: OPERATORS[name] for name in _SAME_16.split()} | {"relu": relu16}
 """Those that are supported of int16."""

@@ -8,6 +8,7 @@ from ..building import Building
 from ..functions import FUNCTIONS
 from ..network import INTEGERS, Node
 from ..scales import quantised, single_ratio, within
+from . import interpolated
 from .family import Conversion
 
 _BOUNDED = {"RELU": (0.0, None), "RELU6": (0.0, 6.0)}
@@ -35,6 +36,9 @@ def _function(building: Building, node: Node) -> None:
             "function": node.word,
         }
         building.add(node, "quantized.lookup", args, result)
+        return
+    if node.kind in interpolated.SHIFTS:
+        interpolated.sigmoid(building, node)
         return
     if node.kind not in (*_BOUNDED, "LEAKY_RELU", "QUANTIZE"):
         raise building.refusal(

@@ -12,6 +12,7 @@ from allo.models.integers.arithmetic import Array
 from ..functions import FUNCTIONS, leaky_levels, relu_levels, requantised_levels
 from ..network import Network, Node
 from .family import Compute, centred
+from .interpolated import sigmoid
 
 
 def _function(network: Network, node: Node, operands: Sequence[Any]) -> Array:
@@ -20,6 +21,8 @@ def _function(network: Network, node: Node, operands: Sequence[Any]) -> Array:
         table = FUNCTIONS[node.kind](network, node)
         return np.asarray(table[operands[0].astype(np.int64) - source.bounds[0]])
     values = centred(source, operands[0])
+    if node.kind in ("LOGISTIC", "TANH"):
+        return sigmoid(network, node, operands)
     if node.kind == "LEAKY_RELU":
         return leaky_levels(node, source, result, values)
     if node.kind == "QUANTIZE":

@@ -13,11 +13,14 @@ from ..fixedpoint import divided, high, raised
 from ..network import Network, Node
 from ..tables import exponentials
 from .family import Compute
+from .interpolated import softmax
 
 _DIGITS = 12
 
 
 def _softmax(network: Network, node: Node, operands: Sequence[Any]) -> Array:
+    if operands[0].dtype == np.int16:
+        return softmax(network, node, operands)
     rows = operands[0].astype(np.int64)
     table = exponentials(network.operand(node, 0).scale, node.options.Beta()).astype(np.int64)
     powers = table[rows.max(-1, keepdims=True) - rows]

@@ -7,7 +7,7 @@ rounds halves away from zero (:mod:`.ends`).
 from __future__ import annotations
 
 from ...body import Emitter
-from . import functions, pairs, pools, products, softmax
+from . import functions, interpolated, pairs, pools, products, softmax
 
 OPERATORS: dict[str, Emitter] = {
     **products.OPERATORS,
@@ -15,4 +15,5 @@ OPERATORS: dict[str, Emitter] = {
     **pools.OPERATORS,
     **softmax.OPERATORS,
     **functions.OPERATORS,
+    **interpolated.OPERATORS,
 }
