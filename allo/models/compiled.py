@@ -15,7 +15,7 @@ from allo.frontend.kernel_module import KernelModule
 from .generated import compile_text
 from .graph import Model
 from .lowering import TOP, Generated, lower_model
-from .origin import Origin
+from .origin import Origin, each_sample
 from .schedule import ModelSchedule
 from .storage.choices import Storage
 from .types import Types
@@ -46,7 +46,9 @@ class BuiltModel:
         return getattr(self.module, name)
 
 
-def schedule_of(model: Model, origin: Origin, types: Types, storage: Storage) -> ModelSchedule:
+def schedule_of(
+    model: Model, origin: Origin, types: Types, storage: Storage, samples: int | None = None
+) -> ModelSchedule:
     """The schedule of a model.
 
     Args:
@@ -54,12 +56,16 @@ def schedule_of(model: Model, origin: Origin, types: Types, storage: Storage) ->
         origin: what the schedule is compared with where its steps are verified.
         types: the element types.
         storage: where weights are, and in which order their elements.
+        samples: a call takes so many samples, in the loop ``samples``; None for one without a dimension of
+            samples.
 
     Raises:
         UnsupportedOperatorError: an operator, or a form of one, that is not supported.
-        ModelError: a weight that is not there, or a layout that does not fit one.
+        ModelError: a weight that is not there, or a layout that does not fit one; no number of samples.
     """
-    generated = lower_model(model, types, storage)
+    if samples is not None:
+        origin = each_sample(origin, samples)
+    generated = lower_model(model, types, storage, samples)
     return ModelSchedule(_compiled(generated), generated, model, origin)
 
 

@@ -23,6 +23,8 @@ from .types import TYPE_NAMES, Types
 
 TOP = "forward"
 _PARAMETER = "x"
+_SAMPLE = "n"
+"""Prefix of the counter of samples."""
 
 _WORD = re.compile(r"\w+")
 _NEST = re.compile(r'    for .*name="(\w+)"')
@@ -93,18 +95,25 @@ class _Scope:
     choices: list[tuple[Operator, tuple[str, ...]]] = field(default_factory=list)
 
 
-def lower_model(model: Model, types: Types, storage: Storage) -> Generated:
+def lower_model(
+    model: Model, types: Types, storage: Storage, samples: int | None = None
+) -> Generated:
     """Write the kernels of a model.
+
+    Args:
+        samples: a call takes so many samples, one after the other in the loop ``samples``; None for one
+            without a dimension of samples.
 
     Raises:
         UnsupportedOperatorError: an operator, or a form of one, that is not supported.
         ModelError: a weight that is not there, or a layout that does not fit one.
     """
-    return _Lowering(model, types, storage).run()
+    return _Lowering(model, types, storage, samples).run()
 
 
 class _Lowering:
-    def __init__(self, model: Model, types: Types, storage: Storage) -> None:
+    def __init__(self, model: Model, types: Types, storage: Storage, samples: int | None) -> None:
+        self.samples = samples
         self.model = model
         self.types = types
         self.storage = storage
@@ -158,10 +167,25 @@ class _Lowering:
         """Write the function of a region, or find the equal one that is there already."""
         text = FunctionText(self.names.get(id(region), TOP), self.reserved)
         scope = _Scope(text)
+        samples = self.samples if region.call is None else None
         for name, given in parameters.items():
             wanted = given.array if region.call is None else _PARAMETER
-            scope.values[name] = Tensor.whole(text.fresh(wanted), given.shape, given.dtype)
+            shape = given.shape if samples is None else (samples, *given.shape)
+            scope.values[name] = Tensor.whole(text.fresh(wanted), shape, given.dtype)
         arguments = [f"{p.array}: {_declared(p)}" for p in scope.values.values()]
+        if samples is None:
+            results = self._body(scope, region, outputs)
+        else:
+            results = self._each_sample(scope, region, outputs, samples)
+        _drop_unused(scope)
+        if self.storage.any_arguments:
+            arguments += [
+                f"{t.array}: {_declared(t)}" for t in map(scope.constants.get, scope.weights) if t
+            ]
+        return self._finished(region, scope, arguments, results)
+
+    def _body(self, scope: _Scope, region: Region, outputs: Sequence[str]) -> list[Tensor]:
+        """Write the operators and calls of a region; its results."""
         taken = {p.array for p in scope.values.values()}
         for position, item in enumerate(region.items):
             if isinstance(item, Operator):
@@ -174,12 +198,28 @@ class _Lowering:
         for name in outputs:
             results.append(self._result(scope, name, taken, is_top=region.call is None))
             taken.add(results[-1].array)
-        _drop_unused(scope)
-        if self.storage.any_arguments:
-            arguments += [
-                f"{t.array}: {_declared(t)}" for t in map(scope.constants.get, scope.weights) if t
-            ]
-        return self._finished(region, scope, arguments, results)
+        return results
+
+    def _each_sample(
+        self, scope: _Scope, region: Region, outputs: Sequence[str], samples: int
+    ) -> list[Tensor]:
+        """Write a loop around a region, whose values are samples of arrays with a dimension more."""
+        text, before = scope.text, len(scope.text.body)
+        given = []
+        with text.loops((samples,), "samples", prefix=_SAMPLE) as (number,):
+            for name, whole in list(scope.values.items()):
+                sample = text.array(f"{whole.array}_sample", whole.shape[1:], whole.dtype)
+                with text.loops(sample.shape, "take") as at:
+                    text.line(f"{sample.at(*at)} = {whole.at(number, *at)}")
+                scope.values[name] = sample
+            for result in self._body(scope, region, outputs):
+                shape = samples, *result.shape
+                whole = Tensor.whole(text.fresh("results"), shape, result.dtype)
+                with text.loops(result.shape, "give") as at:
+                    text.line(f"{whole.at(number, *at)} = {result.at(*at)}")
+                given.append(whole)
+        text.body[before:before] = [(f"    {w.array}: {_declared(w)}", None) for w in given]
+        return given
 
     def _result(self, scope: _Scope, name: str, taken: set[str], *, is_top: bool) -> Tensor:
         """A result, copied where it is a view, an argument, a constant, or of another type."""

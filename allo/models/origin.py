@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+
+from allo.dialects.diagnostics import ModelError
 
 from .graph import Model
 
@@ -72,3 +76,60 @@ class ReferenceOrigin(Origin):
         """The reference's results."""
         found = self.reference(*self.examples)
         return list(found) if isinstance(found, (list, tuple)) else [found]
+
+
+@dataclass(frozen=True, slots=True)
+class EachSample(Origin):
+    """A model that is run on several samples, one after the other.
+
+    Attributes:
+        one: the model, of one sample.
+        count: how many samples a call takes.
+        judge: who computes the results.
+    """
+
+    one: ReferenceOrigin
+    count: int
+    judge: str
+
+    def kinds(self) -> dict[str, str]:
+        """The class of each module by its path."""
+        return self.one.kinds()
+
+    def weights(self, path: str) -> dict[str, Any]:
+        """The weights of a module and of those in it, by name."""
+        return self.one.weights(path)
+
+    def inputs(self) -> list[Any]:
+        """The example inputs, rolled along for each sample: all samples differ where elements do."""
+        return [
+            np.stack([np.roll(array, k) for k in range(self.count)]) for array in self.one.inputs()
+        ]
+
+    def expected(self) -> list[Any]:
+        """The results of all samples."""
+        inputs = self.inputs()
+        each = [
+            replace(self.one, examples=[array[k] for array in inputs]).expected()
+            for k in range(self.count)
+        ]
+        return [np.stack(results) for results in zip(*each, strict=True)]
+
+
+def each_sample(origin: Origin, count: int) -> EachSample:
+    """A model of one sample as one of several.
+
+    Raises:
+        ModelError: no number of samples, or a model that only PyTorch runs.
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ModelError(
+            f"samples is {count!r}, which is no number of samples.",
+            help="give how many samples one call takes: 1 or more.",
+        )
+    if not isinstance(origin, ReferenceOrigin):
+        raise ModelError(
+            "This model has no reference that runs one sample.",
+            help="give the batch as the first dimension of its example inputs.",
+        )
+    return EachSample(origin, count, origin.judge)

@@ -28,7 +28,7 @@ LOCALS = (
 )
 """Scalars of generated loop bodies: no array takes these names."""
 
-_ITERATOR = re.compile(r"[ijkor]\d+")
+_ITERATOR = re.compile(r"[ijknor]\d+")
 
 
 def _unused(stem: str, names: set[str], reserved: frozenset[str]) -> str:

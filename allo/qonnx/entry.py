@@ -55,6 +55,7 @@ def from_qonnx(
     project: str = "top.prj",
     weights_as_args: bool | Sequence[str] = False,
     layouts: Mapping[str, Sequence[int]] | None = None,
+    samples: int | None = None,
     verify: bool | float = False,
     verbose: bool = False,
 ) -> Any:
@@ -76,6 +77,8 @@ def from_qonnx(
         weights_as_args: weights and thresholds are arguments behind the inputs, and not constants; or
             patterns of the paths of those that are.
         layouts: for patterns of paths of weights, the order in which their dimensions are stored.
+        samples: a call takes so many samples, ``[samples, …]``, one after the other in the loop
+            ``samples``. ``s.dataflow`` of that loop lets layers work side by side, each on another sample.
         verify: compare with the exact reference on one random input now, and after each step of the
             schedule; a number is the tolerance of floats.
         verbose: print the kernels and the core IR.
@@ -97,7 +100,7 @@ def from_qonnx(
         kinds,
         "the reference of the QONNX file",
     )
-    schedule = schedule_of(made, origin, types, storage)
+    schedule = schedule_of(made, origin, types, storage, samples)
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
     if verify:

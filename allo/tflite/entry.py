@@ -34,6 +34,7 @@ def from_tflite(
     project: str = "top.prj",
     weights_as_args: bool | Sequence[str] = False,
     layouts: Mapping[str, Sequence[int]] | None = None,
+    samples: int | None = None,
     lanes: int | None = None,
     verify: bool = False,
     verbose: bool = False,
@@ -58,6 +59,8 @@ def from_tflite(
         lanes: inner loops are pipelined, and each layer computes the sums of up to so many channels at once
             (the greatest divisor of its channels). None leaves loops as they are for ``"mlir"`` and
             ``"llvm"``, and is 8 for hardware.
+        samples: a call takes so many samples, ``[samples, …]``, one after the other in the loop
+            ``samples``. ``s.dataflow`` of that loop lets layers work side by side, each on another sample.
         verify: compare with the integer reference on random inputs now, and after each step of the
             schedule.
         verbose: print the kernels and the core IR.
@@ -78,7 +81,7 @@ def from_tflite(
         JUDGE,
     )
     storage = Storage(weights_as_args, layouts or {})
-    schedule = schedule_of(graph, origin, Types(None, ()), storage)
+    schedule = schedule_of(graph, origin, Types(None, ()), storage, samples)
     if lanes is None and target not in ("mlir", "llvm"):
         lanes = LANES
     if lanes is not None:

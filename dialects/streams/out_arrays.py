@@ -16,12 +16,12 @@ from .functions import free_name
 from .tasks import variables_of
 
 
-def declare_results(module: ir.Operation, function: ir.Operation) -> None:
-    """Give every call at the top of a function local arrays in place of those it returns, in place.
+def declare_results(module: ir.Operation, owner: ir.Operation) -> None:
+    """Give every call at the top of a function or loop local arrays in place of those it returns, in place.
 
     A call stays as it is where its function returns anything else, or keeps values between calls.
     """
-    for op in [o.operation for o in function.regions[0].blocks[0].operations]:
+    for op in [o.operation for o in owner.regions[0].blocks[0].operations]:
         if op.name == "func.call" and op.results:
             _declare(module, op)
 

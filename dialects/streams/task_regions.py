@@ -225,6 +225,7 @@ def _make_loop(module: ir.Module, function: ir.Operation, loop: ir.Operation) ->
         raise _RefusedError(why)
     forward_scalars(function)
     forward_scalars(loop)
+    declare_results(module.operation, loop)
     read_before(loop)
     sink_settings(loop)
     tasks = tasks_of(module.operation, function, loop)

@@ -163,6 +163,42 @@ def test_three_tasks_calls_scalars_and_a_second_run():
         assert cycles < 7 * 20
 
 
+def test_calls_that_return_arrays_run_side_by_side():
+    def doubled(x: int32[16]) -> int32[16]:
+        y: int32[16]
+        for j in range(16):
+            y[j] = x[j] * 2
+        return y
+
+    def turned(x: int32[16]) -> int32[16]:
+        y: int32[16]
+        for j in range(16):
+            y[j] = x[15 - j] + 1
+        return y
+
+    def layers(A: int32[12, 16], B: int32[12, 16]):
+        for n in range(12):
+            x: int32[16]
+            for i in range(16):
+                x[i] = A[n, i]
+            y: int32[16] = doubled(x)
+            z: int32[16] = turned(y)
+            w: int32[16] = turned(z)
+            for o in range(16):
+                B[n, o] = w[o]
+
+    s = allo.customize(layers)
+    for loop in ("doubled:j", "turned:j", "i", "o"):
+        s.pipeline(loop)
+    s.dataflow(dict(s.get_loops("layers"))["S_n_0"].n)
+    A, B = numbers((12, 16), (12, 16))
+    cycles, report = everywhere(s, [A, B], [A, A * 2 + 2])
+    assert cycles == report.cycles <= (12 + 5) * 20, (
+        "one task's turns, and those of the others once"
+    )
+    assert alone(allo.customize(layers)) > 12 * 5 * 16
+
+
 def test_an_iterator_below_zero_keeps_its_sign():
     def below(A: int32[4], B: int32[4]):
         for i in range(-9, -5):
