@@ -215,7 +215,7 @@ class _Lowering:
             for result in self._body(scope, region, outputs):
                 shape = samples, *result.shape
                 whole = Tensor.whole(text.fresh("results"), shape, result.dtype)
-                with text.loops(result.shape, "give") as at:
+                with text.loops(result.shape, "give", prefix="o") as at:
                     text.line(f"{whole.at(number, *at)} = {result.at(*at)}")
                 given.append(whole)
         text.body[before:before] = [(f"    {w.array}: {_declared(w)}", None) for w in given]
