@@ -2,7 +2,7 @@
 
 A matrix times a vector is a set of sums of inputs, shifted, added or subtracted: one term for each digit of a
 weight, written with digits 1, 0 and -1. Two terms that occur in several sums, in the same distance, are added
-once. The planner chooses such pairs one after the other by the bits of adders that they save.
+once. The planner takes such pairs one after the other, the most frequent first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from ..ranges.interval import Interval, linear
 from .digits import signed_digits
 
+_FAR = 1 << 10
+"""More than any two digits are apart, as a score counts them."""
 _MOST_TAKEN = 256
 """Most terms of one sum of which all pairs are looked at when they are added up."""
 
@@ -159,7 +161,6 @@ class _Search:
         self.counts: dict[tuple[int, int, int, int], int] = defaultdict(int)
         self.heap: list[tuple[int, tuple[int, int, int, int]]] = []
         self.capped: dict[tuple[int, int, int, int], int] = {}
-        self.bits: dict[tuple[int, int, int, int], int] = {}
         self.of_node: dict[int, set[int]] = defaultdict(set)
         for number, terms in enumerate(self.rows):
             for node, _ in terms:
@@ -199,12 +200,10 @@ class _Search:
                 continue
             self._take(pair, found)
 
-    def _score(self, pair: tuple[int, int, int, int], count: int) -> int:
-        bits = self.bits.get(pair)
-        if bits is None:
-            left, right, distance, sign = pair
-            bits = self.bits[pair] = self._made(left, right, distance, sign)[0].cost
-        return (count - 1) * bits
+    @staticmethod
+    def _score(pair: tuple[int, int, int, int], count: int) -> int:
+        """The most frequent pairs first; of those the least shifted, whose sums have the fewest bits."""
+        return count * _FAR - min(abs(pair[2]), _FAR - 1)
 
     def _push(self, pair: tuple[int, int, int, int], count: int) -> None:
         heapq.heappush(self.heap, (-self._score(pair, count), pair))

@@ -216,7 +216,7 @@ def test_random_matrices():
 
 def test_equal_rows_are_added_up_once():
     plan = adders.plan_adders([{0: 5, 1: 3}, {0: 10, 1: 6}, {0: -5, 1: -3}], [(0, 7)] * 2)
-    assert plan.adders == 4  # 3 for the row, one for its negation; twice the row is wires
+    assert plan.adders == 5  # 3 for the row, 2 for its negative, no deeper; twice the row is wires
 
 
 # --- refusals -------------------------------------------------------------------------------------
