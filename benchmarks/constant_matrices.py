@@ -150,8 +150,7 @@ def measure(matrix: Matrix, families: Sequence[str]) -> list[Row]:
     theirs = peer(matrix)
     least = min(count for _, count in theirs)
     key = f"constants.m{matrix.name}"
-    figures = {f"{key}.adders": adders_of(s), f"{key}.peer_adders": least}
-    rows = [Row(f"{matrix.name}: adders", adders_of(s), "adders", "da4ml", least, figures=figures)]
+    rows = [Row(f"{matrix.name}: adders", adders_of(s), "adders", "da4ml", least)]
     for family in families:
         verilog = hardware.verilog
         if family != "xcup":
@@ -291,16 +290,12 @@ def measure_tagger() -> list[Row]:
         f"{report.fmax_mhz:.0f} MHz; hls4ml: 45 ns and 63,251 LUT by Vivado"
     )
     key = "constants.jet"
-    figures = {
-        f"{key}.cycles": loop.depth,
-        f"{key}.latency_ns": round(latency, 1),
-        f"{key}.from_ports_ns": round(from_ports, 1),
-        f"{key}.lut": lut,
-    }
+    figures = {f"{key}.cycles": loop.depth, f"{key}.mhz": round(reached), f"{key}.lut": lut}
     return [
         Row(f"{what}: LUT by estimate", lut, "LUT", "goal", 30_000, True, note, figures),
         Row(f"{what}: from words at the ports", from_ports, "ns", "goal", 25, None),
-        Row(f"{what}: from the address of the words", latency, "ns", "goal", 25, True),
+        Row(f"{what}: from the address of the words", latency, "ns", "goal", 25, None),
+        Row(f"{what}: the same", latency, "ns", "hls4ml, published", 45, True),
         Row(f"{what}: interval", loop.ii, "cycles", "goal", 1, True),
     ]
 

@@ -36,6 +36,12 @@ BENCHMARKS = (
     Benchmark(("autoschedule",), "autoschedule_suite", slow=True),
     Benchmark(("boards",), "board_models", slow=True),
     Benchmark(("asked",), "asked_clocks"),
+    Benchmark(
+        ("constants",),
+        "constant_matrices",
+        ("--only", "16x64_6bit", "8x24_8bit", "24x8_4bit", "jet"),
+        slow=True,
+    ),
     Benchmark(("estimates",), "estimate_halves"),
     Benchmark(("external",), "rtl_gather"),
     Benchmark(("external",), "rtl_scatter"),
