@@ -110,7 +110,7 @@ def side_by_side(s: Any, folds: Mapping[str, Fold]) -> None:
     """
     for path, fold in folds.items():
         for loop, count in (("j0", fold.starts), ("k1", fold.lanes), ("o0", fold.ends)):
-            _side(s, f"{path}:{loop}", count)
+            one_side(s, f"{path}:{loop}", count)
         s.partition(f"{path}:row", Partition.Cyclic, 1, fold.lanes)
         s.partition(f"{path}:g_{path}_weight", Partition.Cyclic, 1, fold.lanes)
         s.partition(f"{path}:g_{path}_bias", Partition.Cyclic, 1, fold.starts)
@@ -120,7 +120,7 @@ def side_by_side(s: Any, folds: Mapping[str, Fold]) -> None:
     s.dataflow(band.n0)
 
 
-def _side(s: Any, loop: str, count: int) -> None:
+def one_side(s: Any, loop: str, count: int) -> None:
     """So many iterations of a loop at once."""
     if count == 1:
         s.pipeline(loop)

@@ -10,6 +10,7 @@ import pytest
 
 from allo.designs.quantised.digits import images
 from allo.designs.quantised.perceptron import exported, trained
+from allo.designs.quantised.products_beside import products_beside
 from allo.dialects.diagnostics import ModelError
 from allo.frontend import from_qonnx
 from allo.models.origin import EachSample, each_sample
@@ -52,6 +53,17 @@ def test_layers_work_side_by_side_in_hardware(model: onnx.ModelProto) -> None:
         assert rtl.cycles == rtl.report.cycles
         cycles[beside] = rtl.cycles
     assert cycles[True] < 0.9 * cycles[False]
+
+
+def test_lanes_side_by_side_have_the_same_results(model: onnx.ModelProto) -> None:
+    pixels = images(COUNT, seed=4)[0][:, None]
+    s = from_qonnx(model, target="mlir", samples=COUNT)
+    products_beside(s, {"product_0": 4, "product_1": 2}, ("i1", "o1"))
+    rtl = s.build(target="verilog", simulator="jit")
+    np.testing.assert_array_equal(rtl(pixels), from_qonnx(model, samples=COUNT)(pixels))
+    assert rtl.cycles == rtl.report.cycles
+    plain = pipelined(model, COUNT, beside=True).build(target="verilog", simulator="jit")
+    assert rtl.cycles < plain.report.cycles / 2
 
 
 @pytest.mark.parametrize("count", [0, -2, 2.5, True])

@@ -55,7 +55,7 @@ BENCHMARKS = (
     Benchmark(("networks",), "autoschedule_images", slow=True),
     Benchmark(("qonnx",), "networks_qonnx", slow=True),
     Benchmark(("tflite",), "networks_tflite", slow=True),
-    Benchmark(("tflite",), "networks_beside", slow=True),
+    Benchmark(("qonnx", "tflite"), "networks_beside", slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("routed",), "routed_halves", slow=True),
     Benchmark(("recurrences",), "recurrences"),
