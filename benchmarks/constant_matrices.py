@@ -8,7 +8,8 @@ with costs by adder and by bit, and Yosys synthesises its pipelined Verilog; the
 peer. Registers lie behind three additions in both. The tagger has the weights of
 `../shared/networks/qonnx/jet_tagging_6bit.onnx` where that file stands beside the repository, else random
 ones; its inputs have 6 bits in steps of 1/8, and its outputs are the sums before the softmax. Its clock and
-its lookup tables are the estimates of the report. da4ml: `pip install 'allo[peers]'`.
+its lookup tables are the estimates of the report: it is scheduled for one clock, and runs at the one that the
+estimate of the finished netlist allows. da4ml: `pip install 'allo[peers]'`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from benchmarks.harness import Row, finish
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = 16
 CLOCK_MHZ = 300.0
-TAGGER_MHZ = 118.0
+TAGGER_MHZ = 112.0
 ADDERS_BETWEEN_REGISTERS = 3
 TRAINED = "shared/networks/qonnx/jet_tagging_6bit.onnx"
 
@@ -200,7 +201,11 @@ def _trained(path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def tagger(weights: Sequence[np.ndarray], biases: Sequence[np.ndarray]) -> Schedule:
-    """16-64-32-32-5: 6-bit weights and activations, rounded half to even as QONNX's Quant does."""
+    """16-64-32-32-5: 6-bit weights and activations, rounded half to even as QONNX's Quant does.
+
+    Halfway between two numbers the lowest bit of the lower one, half above it, becomes 0; bits above the six
+    tell whether a sum is out of their range.
+    """
     W1, W2, W3, W4 = weights
     B1 = (biases[0] * 8 + 2).astype(np.int32)  # sums in steps of 1/256, activations of 1/64
     B2, B3 = ((b * 64 + 16).astype(np.int32) for b in biases[1:3])  # 1/2048 and 1/64
@@ -223,20 +228,20 @@ def tagger(weights: Sequence[np.ndarray], biases: Sequence[np.ndarray]) -> Sched
                 a: int32 = c1[j1]
                 for i1 in range(16):
                     a += x[t, i1] * w1[j1, i1]
-                even: int32 = (a >> 3) << 1 if (a & 3) == 0 else a >> 2
-                h1[j1] = (0 if a < 0 else 63) if (a < 0 or a >= 256) else even
+                even: int32 = (a >> 2) & (62 if (a & 3) == 0 else 63)
+                h1[j1] = (0 if a < 0 else 63) if (a >> 8) != 0 else even
             for j2 in range(32):
                 b: int32 = c2[j2]
                 for i2 in range(64):
                     b += h1[i2] * w2[j2, i2]
-                even2: int32 = (b >> 6) << 1 if (b & 31) == 0 else b >> 5
-                h2[j2] = (0 if b < 0 else 63) if (b < 0 or b >= 2048) else even2
+                even2: int32 = (b >> 5) & (62 if (b & 31) == 0 else 63)
+                h2[j2] = (0 if b < 0 else 63) if (b >> 11) != 0 else even2
             for j3 in range(32):
                 c: int32 = c3[j3]
                 for i3 in range(32):
                     c += h2[i3] * w3[j3, i3]
-                even3: int32 = (c >> 6) << 1 if (c & 31) == 0 else c >> 5
-                h3[j3] = (0 if c < 0 else 63) if (c < 0 or c >= 2048) else even3
+                even3: int32 = (c >> 5) & (62 if (c & 31) == 0 else 63)
+                h3[j3] = (0 if c < 0 else 63) if (c >> 11) != 0 else even3
             for j4 in range(5):
                 d: int32 = c4[j4]
                 for i4 in range(32):
@@ -281,19 +286,27 @@ def measure_tagger() -> list[Row]:
     hardware = simulated(s, x, wanted, TAGGER_MHZ)
     report = hardware.report
     loop = report.functions[0].loops[0]
-    reached = min(TAGGER_MHZ, report.fmax_mhz)
+    reached = report.fmax_mhz
     latency, from_ports = (loop.depth * 1000 / reached, (loop.depth - 1) * 1000 / reached)
     lut = report.resources["lut"]
     what = f"jet tagger, {'trained' if trained else 'random'} weights"
     note = (
         f"{loop.depth} cycles, of which the first reads the inputs' memory, II={loop.ii}, estimated clock "
-        f"{report.fmax_mhz:.0f} MHz; hls4ml: 45 ns and 63,251 LUT by Vivado"
+        f"{reached:.0f} MHz, asked {TAGGER_MHZ:.0f}; hls4ml: 45 ns and 63,251 LUT by Vivado"
     )
     key = "constants.jet"
     figures = {f"{key}.cycles": loop.depth, f"{key}.mhz": round(reached), f"{key}.lut": lut}
+    figures[f"{key}.ns_latency"] = round(from_ports, 1)
     return [
         Row(f"{what}: LUT by estimate", lut, "LUT", "goal", 30_000, True, note, figures),
-        Row(f"{what}: from words at the ports", from_ports, "ns", "goal", 25, None),
+        Row(
+            f"{what}: from words at the ports",
+            from_ports,
+            "ns",
+            "goal",
+            25,
+            True if trained else None,
+        ),
         Row(f"{what}: from the address of the words", latency, "ns", "goal", 25, None),
         Row(f"{what}: the same", latency, "ns", "hls4ml, published", 45, True),
         Row(f"{what}: interval", loop.ii, "cycles", "goal", 1, True),
