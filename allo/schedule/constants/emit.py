@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from allo.dialects._mlir import ir
+from allo.dialects.core.integers import PREDICATES, as_signed
 from allo.dialects.ranges.interval import linear
 from allo.dialects.sums.adders import Node, Plan, bits_of, plan_adders
 
+from .bounds import Bounds
 from .linear import Subscript, Value, Word
 from .trace import Store, Trace
 
@@ -15,6 +17,7 @@ _NARROWED = frozenset(
     f"arith.{name}" for name in ("andi", "ori", "xori", "minsi", "maxsi", "select", "cmpi", "shrsi")
 )
 """Operations whose low bits are the same in fewer bits, where operands and results fit."""
+_BOUNDED = frozenset({"arith.cmpi", "arith.minsi", "arith.maxsi"})
 
 
 class Emitter:
@@ -85,6 +88,9 @@ class Emitter:
             result = result if op.name == "arith.cmpi" else narrow
             word.width = 1 if op.name == "arith.cmpi" else width
         operands = [self.value(v, kind) for v, kind in zip(word.operands, kinds, strict=True)]
+        bounded = self._bounded(word, op, operands)
+        if bounded is not None:
+            return bounded
         made = ir.Operation.create(
             op.name,
             results=[result],
@@ -94,6 +100,31 @@ class Emitter:
             ip=self._ip,
         )
         return made.result
+
+    def _bounded(
+        self, word: Word, op: ir.Operation, operands: Sequence[ir.Value]
+    ) -> ir.Value | None:
+        """A comparison, a minimum or a maximum with a power of two by the upper bits; None for others."""
+        known = [value.is_constant for value in word.operands]
+        if op.name not in _BOUNDED or known.count(True) != 1:
+            return None
+        first = known[0]
+        value, bound = operands[first], word.operands[not first]
+        if not isinstance(value.type, ir.IntegerType):
+            return None
+        number = as_signed(bound.constant, bound.width)
+
+        def make(name: str, kind: ir.Type, sides: Sequence[ir.Value], predicate: int) -> ir.Value:
+            kept = {}
+            if predicate >= 0:
+                kept["predicate"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+            return self._op(name, kind, sides, kept, op.location)
+
+        bounds = Bounds(make, self._constant)
+        if op.name != "arith.cmpi":
+            return bounds.limited(op.name == "arith.maxsi", value, number)
+        predicate = PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value]
+        return bounds.compared(predicate, value, number, first)
 
     def _narrow(self, word: Word, name: str) -> int | None:
         """The bits that an operation on long integers needs for what its operands can be; None for all."""
@@ -249,13 +280,14 @@ class Emitter:
         kind: ir.Type,
         operands: Sequence[ir.Value],
         attributes: Mapping[str, ir.Attribute] | None = None,
+        location: ir.Location | None = None,
     ) -> ir.Value:
         made = ir.Operation.create(
             name,
             results=[kind],
             operands=list(operands),
             attributes=dict(attributes or {}),
-            loc=self._location,
+            loc=location or self._location,
             ip=self._ip,
         )
         return made.result
