@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import allo
+from allo.backend.devices import DEFAULT_DEVICE
 from allo.backend.synth import synthesize
 from allo.customize import Schedule
 from allo.ir.types import Int, Stream, UInt, int32
@@ -109,7 +110,7 @@ def simulated(s: Schedule, x: np.ndarray, wanted: np.ndarray, clock: float) -> A
     Raises:
         RuntimeError: an output differs from NumPy.
     """
-    hardware = s.build(target="verilog", simulator="jit", device="xcup", clock_mhz=clock)
+    hardware = s.build(target="verilog", simulator="jit", device=DEFAULT_DEVICE, clock_mhz=clock)
     found = np.zeros(wanted.shape, np.int32)
     hardware(x, found)
     if not np.array_equal(found, wanted):
@@ -156,7 +157,7 @@ def measure(matrix: Matrix, families: Sequence[str]) -> list[Row]:
     rows = [Row(f"{matrix.name}: adders", adders_of(s), "adders", "da4ml", least)]
     for family in families:
         verilog = hardware.verilog
-        if family != "xcup":
+        if family != DEFAULT_DEVICE:
             verilog = s.build(target="verilog", device=family, clock_mhz=100.0).verilog
         ours = synthesize(verilog, "product", family)
         made = [synthesize(text, "peer", family) for text, _ in theirs]
@@ -313,7 +314,9 @@ def main() -> int:
     names = [m.name for m in MATRICES]
     parser = argparse.ArgumentParser(description="Constant matrices", add_help=False)
     parser.add_argument("--only", nargs="*", choices=[*names, "jet"], default=[*names, "jet"])
-    parser.add_argument("--family", nargs="*", default=["xcup"], help="devices of the tables")
+    parser.add_argument(
+        "--family", nargs="*", default=[DEFAULT_DEVICE], help="devices of the tables"
+    )
     given, rest = parser.parse_known_args()
     rows = [row for m in MATRICES if m.name in given.only for row in measure(m, given.family)]
     if "jet" in given.only:

@@ -6,9 +6,9 @@ MLPerf Tiny's autoencoder of int8, and the keyword perceptron of 3 bits in QONNX
 result of two calls, of N and of 2 N random samples, is compared with the CPU build, which is held to the
 file's interpreter by benchmarks/networks_tflite.py and networks_qonnx.py. Cycles are simulated in the
 in-process engine; those of a sample are the difference of the two calls over N. Rate = clock over cycles of a
-sample; the clock is our estimate for xc7, and so are multipliers, LUT and block RAM (18 kbit). Nothing is
-synthesised, and samples are on chip: a board has to bring 640 or 490 bytes a sample. The published rates are
-of boards: hls4ml's of a network for the same task with fewer and narrower weights, FINN's of this perceptron.
+sample; the clock is our estimate, and so are multipliers, LUT and block RAM (18 kbit). No synthesis ran,
+and samples are on chip: a board has to bring 640 or 490 bytes a sample. The published rates are of boards:
+hls4ml's of a network for the same task with fewer and narrower weights, FINN's of this perceptron.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from allo.boards import board
 from allo.designs.quantised.perceptrons_beside import folds_for, shapes_of, side_by_side
 from allo.designs.quantised.products_beside import products_beside
 from allo.frontend import from_qonnx, from_tflite
@@ -29,9 +30,10 @@ from allo.ir.types import int8
 from benchmarks.harness import ROOT, Row, finish
 
 FOLDERS = (ROOT.parent / "shared/networks", ROOT.parents[1] / "shared/networks")
-DEVICE, CLOCK_MHZ = "xc7", 100.0
-THERE = {"dsp": 220, "lut": 53_200, "bram": 280}
-"""Of a Zynq-7020."""
+BOARD = board("pynq-z2")
+"""A Zynq-7020."""
+CLOCK_MHZ = 100.0
+THERE = {kind: BOARD.resources[kind] for kind in ("dsp", "lut", "bram")}
 LANES = {"MatMul_11": 128, "MatMul_24": 64, "MatMul_37": 64, "MatMul_50": 4}
 
 
@@ -87,7 +89,7 @@ def measured(network: Beside, folder: Path, samples: int) -> Any:
     (like,) = s.origin.inputs()
     given = np.random.default_rng(samples).integers(-128, 128, like.shape).astype(np.int8)
     expected = s.build()(given)
-    rtl = s.build(target="verilog", simulator="jit", device=DEVICE, clock_mhz=CLOCK_MHZ)
+    rtl = s.build(target="verilog", simulator="jit", device=BOARD.family, clock_mhz=CLOCK_MHZ)
     if not np.array_equal(rtl(given), expected):
         raise RuntimeError(f"{network.file}: RTL and CPU differ.")
     return rtl

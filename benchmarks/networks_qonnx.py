@@ -8,7 +8,8 @@ qonnx's executor. Where a level differs, the executor's chain is computed again 
 the difference counts as a tie only where the real value stands at the edge between the two levels, within
 what float32 rounds; any other is an error. The CPU build is compared with the reference on every input, and
 simulated RTL on some, with all columns of a product side by side. Cycles are simulated, and those of the
-report; LUT, flip-flops, DSP, block RAM of 18 kbit and clock are our estimate for xc7; nothing is synthesised.
+report; LUT, flip-flops, DSP, block RAM of 18 kbit and clock are our estimate for a PYNQ-Z2; nothing is
+synthesised.
 Layers run one after the other: a network takes its next input after all cycles of the last one, where
 published designs have all layers at once.
 """
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 from qonnx.core.onnx_exec import execute_onnx
 
+from allo.boards import board
 from allo.errors import ClockWarning
 from allo.frontend import from_qonnx
 from allo.ir.types import Fixed
@@ -35,7 +37,7 @@ from allo.qonnx.reading import read
 from benchmarks.harness import ROOT, Row, finish
 
 FOLDERS = (ROOT.parent / "shared/networks/qonnx", ROOT.parents[1] / "shared/networks/qonnx")
-DEVICE = "xc7"
+DEVICE = board("pynq-z2").family
 EDGE = 1e-4
 """How near to an edge between two levels, in levels, a sum counts as a tie of float32."""
 

@@ -7,7 +7,7 @@ The files of MLPerf Tiny lie beside the project, in ``../shared/networks/tflite`
 random and structured inputs, the results of the CPU build and every tensor of the reference are compared
 with the interpreter of ``ai-edge-litert`` and TFLite's reference kernels. Some images are computed by
 simulated RTL, in the in-process engine; its results are compared with the CPU build, and its cycles are those
-foretold. Multipliers, LUTs, block RAM of 18 kbit and clock are our estimate for xc7, asked for 100 MHz;
+foretold. Multipliers, LUTs, block RAM of 18 kbit and clock are our estimate for a PYNQ-Z2, asked for 100 MHz;
 nothing is synthesised. Layers run one after the other: what stands against the published rates is the time
 of one image.
 """
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from allo.boards import board
 from allo.frontend import from_tflite
 from allo.tflite.entry import example_inputs
 from allo.tflite.network import Network
@@ -30,7 +31,7 @@ from allo.tflite.reference import Integers
 from benchmarks.harness import ROOT, Row, finish
 
 FOLDERS = (ROOT.parent / "shared/networks/tflite", ROOT.parents[1] / "shared/networks/tflite")
-DEVICE, CLOCK_MHZ = "xc7", 100
+DEVICE, CLOCK_MHZ = board("pynq-z2").family, 100
 
 
 @dataclass(frozen=True, slots=True)

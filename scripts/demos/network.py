@@ -25,6 +25,7 @@ import onnx
 from rich.console import Console
 from rich.table import Table
 
+from allo.backend.devices import DEFAULT_DEVICE
 from allo.cli.network import tried
 from allo.designs.quantised.digits import images
 from allo.designs.quantised.perceptron import exported, trained
@@ -40,7 +41,7 @@ OTHERS = (
     "tflite/anomaly_autoencoder_int8.tflite",
     "tflite/keywords_ds_cnn_int8.tflite",
 )
-DEVICE, CLOCK = "xcup", 200.0
+DEVICE, CLOCK = DEFAULT_DEVICE, 200.0
 RANDOM, SIMULATED = 10, 2
 
 
