@@ -286,11 +286,11 @@ def measure_tagger() -> list[Row]:
     hardware = simulated(s, x, wanted, TAGGER_MHZ)
     report = hardware.report
     loop = report.functions[0].loops[0]
-    again = s.build(target="verilog", device="xcup", clock_mhz=TAGGER_MHZ)
+    again = s.build(target="verilog", device=DEFAULT_DEVICE, clock_mhz=TAGGER_MHZ)
     netlist = again.design.netlist  # it is let go of with the report
     if netlist is None or again.verilog != hardware.verilog:
         raise RuntimeError("the tagger's netlist is not that of the hardware simulated")
-    period = longest(again, netlist, "xcup").delay_ns
+    period = longest(again, netlist, DEFAULT_DEVICE).delay_ns
     latency, lut = loop.depth * period, report.resources["lut"]
     what = f"jet tagger, {'trained' if trained else 'random'} weights"
     note = (

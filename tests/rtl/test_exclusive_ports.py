@@ -293,8 +293,8 @@ def test_the_ports_of_banks_that_the_same_accesses_take_are_asked_once():
     assert without_twins(uses) == {1: [a, write], 2: [a, write, c], 3: [c], 4: []}
 
 
-def test_a_gather_compares_pairs_of_lanes_and_not_in_every_bank(monkeypatch: pytest.MonkeyPatch):
-    """Twice the lanes and banks are four times the comparisons; they were eight times."""
+def test_a_gather_compares_no_lanes_of_which_each_may_go_anywhere(monkeypatch: pytest.MonkeyPatch):
+    """Pairs of lanes were compared in every bank, and then once; nothing is known of any."""
     asked: list[tuple[Node, Node]] = []
     apart = Rotation.apart
 
@@ -324,4 +324,4 @@ def test_a_gather_compares_pairs_of_lanes_and_not_in_every_bank(monkeypatch: pyt
         B = np.zeros(64, np.int32)
         hardware(A, at, B)
         np.testing.assert_array_equal(B, A[at])
-    assert 0 < counts[1] <= 5 * counts[0]
+    assert counts == [0, 0]
