@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,8 +78,10 @@ def built_for(
     mode: str,
     project: str,
     weights_as_args: bool,
+    verbose: bool,
+    verify: bool | float,
 ) -> Any:
-    """What an importer returns for a target.
+    """What an importer returns for a target, shown and verified where that is asked for.
 
     Args:
         schedule: of the model.
@@ -88,7 +91,16 @@ def built_for(
         mode: step of an HLS target.
         project: folder of an HLS target.
         weights_as_args: what is built takes the weights behind the inputs, and shall append them itself.
+        verbose: print the kernels and the core IR.
+        verify: compare with the model now, and after each step of the schedule; a number is the tolerance.
+
+    Raises:
+        ModelError: the design differs from the model.
     """
+    if verbose:
+        sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
+    if verify:
+        schedule.verify_steps(verify)
     if target == "mlir":
         return schedule
     if target == "llvm":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -101,10 +100,6 @@ def from_qonnx(
         "the reference of the QONNX file",
     )
     schedule = schedule_of(made, origin, types, storage, samples)
-    if verbose:
-        sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
-    if verify:
-        schedule.verify_steps(verify)
     return built_for(
         schedule,
         len(made.inputs),
@@ -112,6 +107,8 @@ def from_qonnx(
         mode=mode,
         project=project,
         weights_as_args=bool(weights_as_args),
+        verbose=verbose,
+        verify=verify,
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.processes.extras import load_extra
 
 
 def load(name: str) -> Any:
@@ -14,11 +13,8 @@ def load(name: str) -> Any:
     Raises:
         ToolMissingError: when it is not installed; the message names the extra that brings it.
     """
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ToolMissingError(
-            f"{name} cannot be imported, and a QONNX file cannot be read without it.",
-            help='run `pip install "allo[qonnx]"`; in a checkout, run `scripts/setup`.',
-            notes=(str(error).split("\n")[0],),
-        ) from error
+    return load_extra(
+        name,
+        f"{name} cannot be imported, and a QONNX file cannot be read without it.",
+        'run `pip install "allo[qonnx]"`; in a checkout, run `scripts/setup`.',
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -87,10 +86,6 @@ def from_tflite(
     if lanes is not None:
         _check_lanes(lanes)
         schedule_layers(schedule, network, lanes)
-    if verbose:
-        sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
-    if verify:
-        schedule.verify_steps(verify)
     return built_for(
         schedule,
         len(graph.inputs),
@@ -98,6 +93,8 @@ def from_tflite(
         mode=mode,
         project=project,
         weights_as_args=bool(weights_as_args),
+        verbose=verbose,
+        verify=verify,
     )
 
 

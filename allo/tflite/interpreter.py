@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.processes.extras import load_extra
 from allo.models.integers.arithmetic import Array
 
 
@@ -21,14 +20,11 @@ def interpreter(model: str | PathLike[str] | bytes | bytearray) -> Callable[...,
     Raises:
         ToolMissingError: ``ai-edge-litert`` is not installed.
     """
-    try:
-        litert = importlib.import_module("ai_edge_litert.interpreter")
-    except ImportError as error:
-        raise ToolMissingError(
-            "The package ai-edge-litert cannot be imported, which interprets TFLite files.",
-            help="run `pip install ai-edge-litert`; a checkout gets it by `scripts/setup`.",
-            notes=(str(error).split("\n")[0],),
-        ) from error
+    litert = load_extra(
+        "ai_edge_litert.interpreter",
+        "The package ai-edge-litert cannot be imported, which interprets TFLite files.",
+        "run `pip install ai-edge-litert`; a checkout gets it by `scripts/setup`.",
+    )
     content = bytes(model) if isinstance(model, (bytes, bytearray)) else Path(model).read_bytes()
     made: Any = litert.Interpreter(
         model_content=content,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.processes.extras import load_extra
 
 
 def load_schema() -> Any:
@@ -14,11 +13,8 @@ def load_schema() -> Any:
     Raises:
         ToolMissingError: when it is not installed; the message names the extra that brings it.
     """
-    try:
-        return importlib.import_module("tflite")
-    except ImportError as error:
-        raise ToolMissingError(
-            "The package tflite cannot be imported, and a TFLite file cannot be read without it.",
-            help='run `pip install "allo[tflite]"`; a checkout gets it by `scripts/setup`.',
-            notes=(str(error).split("\n")[0],),
-        ) from error
+    return load_extra(
+        "tflite",
+        "The package tflite cannot be imported, and a TFLite file cannot be read without it.",
+        'run `pip install "allo[tflite]"`; a checkout gets it by `scripts/setup`.',
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,10 +87,6 @@ def from_pytorch(
     schedule = schedule_of(exported, origin, types, storage)
     if floats:  # the order of operations in a quantised model is that of its reference
         choose_kernels(schedule, exported, library, storage)
-    if verbose:
-        sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
-    if verify:
-        schedule.verify_steps(verify)
     return built_for(
         schedule,
         len(exported.inputs),
@@ -99,4 +94,6 @@ def from_pytorch(
         mode=mode,
         project=project,
         weights_as_args=bool(weights_as_args),
+        verbose=verbose,
+        verify=verify,
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.processes.extras import load_extra
 
 
 def load_torch() -> Any:
@@ -14,11 +13,8 @@ def load_torch() -> Any:
     Raises:
         ToolMissingError: when PyTorch is not installed; the message names the extra that brings it.
     """
-    try:
-        return importlib.import_module("torch")
-    except ImportError as error:
-        raise ToolMissingError(
-            "PyTorch cannot be imported, and a model cannot be compiled without it.",
-            help='run `pip install "allo[torch]"`; in a checkout, run `scripts/setup --torch`.',
-            notes=(str(error).split("\n")[0],),
-        ) from error
+    return load_extra(
+        "torch",
+        "PyTorch cannot be imported, and a model cannot be compiled without it.",
+        'run `pip install "allo[torch]"`; in a checkout, run `scripts/setup --torch`.',
+    )

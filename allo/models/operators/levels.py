@@ -14,7 +14,7 @@ from ..body import Call, Emitter, Result
 from ..tensors import Tensor
 from .convolutions import convolution, inside, window
 from .pools import windows
-from .products import product
+from .products import matmul
 from .sums import Sums
 
 
@@ -51,14 +51,7 @@ class _LevelSums(Sums):
 
 
 def _matmul(call: Call) -> Result:
-    left, right, target = call.tensor("self"), call.tensor("other"), call.array()
-    into = target
-    if len(right.shape) == 1:
-        right, into = right.unsqueezed(1), into.unsqueezed(len(into.shape))
-    if len(left.shape) == 1:
-        left, into = left.unsqueezed(0), into.unsqueezed(len(into.shape) - 1)
-    product(call, left, right, target=into, sums=_LevelSums.of(call))
-    return target
+    return matmul(call, call.tensor("self"), call.tensor("other"), _LevelSums.of(call))
 
 
 def _convolution(call: Call) -> Result:

@@ -59,6 +59,18 @@ def product(
     return target
 
 
+def matmul(call: Call, left: Tensor, right: Tensor, sums: Sums | None = None) -> Tensor:
+    """The :func:`product` of two tensors, of which one or both may be vectors."""
+    target = call.array()
+    into = target
+    if len(right.shape) == 1:
+        right, into = right.unsqueezed(1), into.unsqueezed(len(into.shape))
+    if len(left.shape) == 1:
+        left, into = left.unsqueezed(0), into.unsqueezed(len(into.shape) - 1)
+    product(call, left, right, target=into, sums=sums)
+    return target
+
+
 def _broadcast(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
     count = max(len(left), len(right))
     padded = [(1,) * (count - len(shape)) + tuple(shape) for shape in (left, right)]
@@ -81,15 +93,7 @@ def _matmul(call: Call) -> Result:
         names = ("self", "mat2")
     if "vec" in call.args:
         names = ("self", "vec")
-    left, right = call.operand(names[0]), call.tensor(names[1])
-    target = call.array()
-    into = target
-    if len(right.shape) == 1:
-        right, into = right.unsqueezed(1), into.unsqueezed(len(into.shape))
-    if len(left.shape) == 1:
-        left, into = left.unsqueezed(0), into.unsqueezed(len(into.shape) - 1)
-    product(call, left, right, target=into)
-    return target
+    return matmul(call, call.operand(names[0]), call.tensor(names[1]))
 
 
 def _addmm(call: Call) -> Result:
