@@ -13,6 +13,9 @@ from allo.schedule import Schedule
 
 RUNS = 2
 """Runs that are compared."""
+LEVEL = 0
+"""Of optimisation of both builds: two runs take less time than optimising what they run, and no level changes
+a bit."""
 TOLERANCE = 1e-4
 """Of the largest element of an array: two orders of a float32 sum may differ by so much."""
 SPANS = (100, 4, 1)
@@ -44,7 +47,7 @@ class Checker:
         runs = self._reference()
         if not runs:
             return ""
-        built = found.build(warnings=False, **self._options)
+        built = found.build(warnings=False, opt_level=LEVEL, **self._options)
         for arguments, wanted in runs:
             got = _run(built, arguments)
             for number, (a, b) in enumerate(zip(wanted, got, strict=True)):
@@ -71,7 +74,9 @@ class Checker:
         if self._loops_on_data() and self._inputs is None:
             self.reason = "it has a while loop, which may not end on random arguments; give inputs="
             return []
-        built = self._schedule.build(warnings=False, check_bounds=True, **self._options)
+        built = self._schedule.build(
+            warnings=False, check_bounds=True, opt_level=LEVEL, **self._options
+        )
         for span in SPANS:
             made = []
             try:
