@@ -123,7 +123,8 @@ def autoschedule(
         )
     )
     found = arranged(given, part)
-    if all(nest.obstacle == OUTSIDE for nest in found.kernel.nests):
+    waiting = part is None and not found.kernel.nests and "scf.while" in str(given.module)
+    if all(nest.obstacle == OUTSIDE for nest in found.kernel.nests) and not waiting:
         raise AutoscheduleError(
             f"There is nothing to schedule in {part or given.top_func_name}: it has no loops.",
             help="build it as it is: s.build(target='verilog').",
@@ -144,6 +145,8 @@ def autoschedule(
     )
     known = {w: m for w in ("dsp", "lut", "bram") if (m := getattr(limits, w)) is not None}
     trace = Trace(given.top_func_name, device, clock_mhz, objective, known, layers=found.notes)
+    if waiting:
+        trace.unexplored.append("while loops, which hardware pipelines by itself")
     search = Search(found.schedule, found.kernel, asked, Checker(given, inputs, options), trace)
     key = kept.key_of(found.schedule, asked, part)
     known_before = kept.read(key) if cache else None

@@ -13,7 +13,7 @@ from allo.schedule import Schedule
 
 from .apply import Step, StepFailed, accepted, apply, plain_steps, steps_of
 from .beyond.ordered import in_order
-from .beyond.tries import try_hoisted
+from .beyond.tries import try_fronts, try_hoisted
 from .budget import Asked, Built, Progress, check_units, excess, score, too_large, what_limits
 from .check import Checker
 from .deadline import Overdue, deadline
@@ -87,6 +87,8 @@ class Search:
                 rows = in_order(self.kernel, problem.space)
                 self._refine(replace(problem, space=rows), ordered=True)
             self._refine(problem)
+            if not many:
+                try_fronts(self)
             self.trace.ended = self.trace.ended or NO_TIME
         except KeyboardInterrupt:
             self.trace.ended = INTERRUPTED

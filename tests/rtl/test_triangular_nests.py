@@ -101,9 +101,7 @@ def test_every_triangle_gives_what_the_cpu_gives(kernel: Callable[..., None], fa
     if factor > 1:
         s.unroll(innermost(kernel), factor=factor)
     s.pipeline(innermost(kernel))
-    cycles = runs_as_on_the_cpu(s, factor)
-    # A remainder is no linear bound: that nest is not predicted.
-    assert (cycles is None) == (kernel is strided)
+    assert runs_as_on_the_cpu(s, factor) is not None
 
 
 @pytest.mark.parametrize("factor", [2, 3])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from math import ceil
 from typing import Protocol
 
 from allo.schedule import Schedule
 
-from ..apply import Step, accepted
+from ..apply import Step, StepFailed, accepted, apply, plain_steps
 from ..budget import Asked, Built, excess_share
-from ..model.kernel import Kernel
+from ..model.kernel import Kernel, Nest
 from ..solve import Choice
 from .hoist import hoisted, steps_of_loops
+from .skewed import FACTORS, steps_of_front, steps_of_windows, waiting
 
 SHARE, TRIES = 0.4, 3
 """Share of the time until which they are tried first; how many intervals of one are tried."""
@@ -54,6 +56,42 @@ def try_hoisted(search: Builder, share: float | None = None) -> None:
             if built is None or built in search.good:
                 break
             interval *= 1 + ceil(excess_share(search.asked.limits, built.report))
+
+
+def try_fronts(search: Builder) -> None:
+    """Nests that wait for neighbours as wavefronts, one nest after the other, each as it is fastest."""
+    nests: list[Nest] = []
+    fronts: list[Step] = []
+    for nest in waiting(search.kernel):
+        made: list[tuple[int, list[Step]]] = []
+        for factor in FACTORS:
+            own = steps_of_front(nest, factor)
+            others = [
+                step
+                for step in plain_steps(search.kernel)
+                if step.nest not in (nest.number, *(n.number for n in nests))
+            ]
+            banks = steps_of_windows(search.kernel, [*nests, nest])
+            built = _whole(
+                search, [*fronts, *own, *others, *banks], search.asked.seconds - search.elapsed
+            )
+            if built is not None and built in search.good:
+                made.append((built.cycles, own))
+        if made:
+            nests.append(nest)
+            fronts += min(made, key=lambda found: found[0])[1]
+
+
+def _whole(search: Builder, steps: list[Step], most: float) -> Built | None:
+    """A design with all of the steps; None where one is refused, or the time is used up."""
+    if most <= 0:
+        return None
+    trial = copy.copy(search.given)
+    try:
+        apply(trial, steps)
+    except StepFailed:
+        return None
+    return search.keep(steps, None, trial, most)
 
 
 def _tried(search: Builder, steps: list[Step], most: float) -> Built | None:

@@ -139,10 +139,47 @@ def compared(condition: Node) -> Iterator[set[int]]:
 def _value(expression: Lin, values: Values) -> int | None:
     total = expression.const
     for node, factor in expression.terms:
-        if node.number not in values:
+        found = _of_node(node, values)
+        if found is None:
             return None
-        total += factor * values[node.number]
+        total += factor * found
     return total
+
+
+def _of_node(node: Node, values: Values) -> int | None:
+    """The value of a counter, or of a quotient or a remainder of counters."""
+    if node.number in values:
+        return values[node.number]
+    made = _made_of(node)
+    inner = None if made is None else _value(made[0], values)
+    return None if made is None or inner is None else made[1](inner)
+
+
+def _made_of(node: Node) -> tuple[Lin, Callable[[int], int]] | None:
+    """The linear expression that an integer is made of, and how; None of what is known at run time."""
+    if node.quotient_of is not None:
+        dividend, divisor = node.quotient_of
+        return dividend, lambda value: value // divisor
+    if node.rest_of is not None:
+        dividend, modulus = node.rest_of
+        return dividend, lambda value: value % modulus
+    if node.kind != "wire" or not node.data or node.data[0] not in ("slice", "zext"):
+        return None
+    (word,) = node.operands
+    whole = word.data if word.kind == "lin" else Lin(0, ((word, 1),))
+    if whole.bounds()[0] < 0:
+        return None
+    cut = node.data[1] if node.data[0] == "slice" else 0
+    return whole, lambda value: (value % (1 << word.width) >> cut) % (1 << node.width)
+
+
+def _roots(expression: Lin) -> Iterator[int]:
+    """The numbers of the symbols that an expression is made of, behind quotients and remainders too."""
+    for node, _ in expression.terms:
+        yield node.number
+        made = _made_of(node)
+        if made is not None:
+            yield from _roots(made[0])
 
 
 def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
@@ -255,5 +292,10 @@ class _Counter:
                 deciding = {number for lin in compared(region.condition) for number in lin}
             case While():
                 children = [region.test, region.child]
-        found = {number for level in levels for number in bounding(level)}
+        found = {
+            number
+            for level in levels
+            for bound in (*level.iv.floors, *level.iv.ceilings)
+            for number in _roots(bound)
+        }
         return found.union(deciding, *(self._symbols(child) for child in children))
