@@ -1,6 +1,8 @@
-"""The model of dynamic memory against published measurements: Shuhai (FCCM 2020) on an Alveo U280.
+"""The model of dynamic memory against published measurements of an Alveo U280: Shuhai (FCCM 2020), and AMD.
 
 scripts/bench memory_model
+
+What lies across the switch between channels of HBM is in `memory_switch.py`, with its sources.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from allo.backend.sim.dram.channel import DramChannel
 from allo.backend.sim.dram.devices import DDR4_2400, DEVICES, HBM2, Device
+from benchmarks import memory_switch as switch
 from benchmarks.harness import Row, finish
 
 SEQUENTIAL, STRIDED = 0.05, 0.15
@@ -97,8 +100,34 @@ def figures(count: int = 60_000) -> list[Figure]:
     return found
 
 
+def across(count: int = 1500) -> list[Figure]:
+    """Published figures of the switch between channels of HBM, with the model's.
+
+    Args:
+        count: transactions of each random pattern.
+    """
+    found = []
+    for hops, told in switch.LATENCIES.items():
+        kinds = ("row hit", "row closed", "row conflict")
+        for kind, cycles, ours in zip(kinds, told, switch.latencies(4 * hops), strict=True):
+            what = f"switch, {hops} mini-switches away, {kind}"
+            found.append(Figure(what, "cycles of 450 MHz", cycles, ours, STRIDED))
+    for one_id, table in ((True, switch.RANDOM), (False, switch.ANY_ORDER)):
+        for channels, sizes in table.items():
+            for size, told in sizes.items():
+                order = "one id" if one_id else "any order"
+                what = f"random, {size} bytes, {channels} channels of one master, {order}"
+                ours = switch.random_rate(channels, size, ids=not one_id, count=count)
+                found.append(Figure(what, "GB/s", told, ours, STRIDED))
+    shared, apart = switch.lateral_rate((0, 1), count), switch.lateral_rate((0, 2), count)
+    found.append(Figure("two masters of one lateral link", "GB/s", switch.LATERAL, shared, STRIDED))
+    found.append(Figure("two masters of two of them", "GB/s", 2 * 13.27, apart, STRIDED))
+    return found
+
+
 def main() -> int:
     """Measure, print, write; 1 when a figure is out of its limit."""
+    held = [*figures(), *across()]
     rows = [
         Row(
             each.what,
@@ -109,10 +138,10 @@ def main() -> int:
             note=f"{each.deviation:+.1%}"
             + ("" if each.limit else ", no limit: not an exact figure"),
         )
-        for each in figures()
+        for each in held
     ]
     worst = {
-        limit: max(abs(f.deviation) for f in figures() if f.limit == limit)
+        limit: max(abs(f.deviation) for f in held if f.limit == limit)
         for limit in (SEQUENTIAL, STRIDED)
     }
     rows += [
@@ -137,7 +166,7 @@ def main() -> int:
             ),
             Row(f"{kind}, host time of a request", spent * 1e6, "µs", "limit", 1.0, at_most=True),
         ]
-    return finish("memory_model", f"Dynamic memory against Shuhai, {PATTERN}", rows)
+    return finish("memory_model", f"Dynamic memory against measurements, {PATTERN}", rows)
 
 
 if __name__ == "__main__":

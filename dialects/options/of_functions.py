@@ -156,6 +156,19 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
         "It is the clock of the design in MHz, which timing='dram' needs.",
         none=True,
     ),
+    _channel(
+        "number",
+        Integer(0, 255),
+        None,
+        "It is the number of the channel in its device, whose switch joins the channels.",
+        none=True,
+    ),
+    _channel(
+        "switch",
+        Choice(("auto", "on", "off")),
+        "auto",
+        "The switch between HBM2's channels is on where a master needs it; 'on' is always, 'off' refuses.",
+    ),
     Option("stall", PROBABILITY, 0.0, "It is the probability of a stall in a cycle.", (STREAM,)),
     Option(
         "channels",

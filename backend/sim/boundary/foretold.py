@@ -18,13 +18,15 @@ from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.interfaces.runs import Runs
 
 from .asked import request_cycles
-from .traffic import DRAM, MemoryChannel, Outside
+from .traffic import DRAM, MemoryChannel, Outside, device_of
 from .updates import update_cycles
 
 SEQUENTIAL = 0.92
 """Part of its peak that a channel with banks, rows and refresh moves of lines in order (docs/memory.md)."""
 BOTH_WAYS = 0.90
 """The same where reads and writes of one loop take turns on it."""
+ASKING = 2
+"""Cycles of the design from the answer that a request waits for at the switch until that is under way."""
 STARTING = 17
 """Cycles from start to interrupt in which neither the core nor a channel works."""
 
@@ -178,9 +180,24 @@ def _wait(passing: Sequence[Passing], outside: Outside) -> float:
 
 
 def rate_of(master: Master, route: Sequence[MemoryChannel], masters: int) -> float:
-    """Bytes a cycle between an array's masters, which are alike, and its channels."""
+    """Bytes a cycle between an array's masters, which are alike, and its channels.
+
+    A master that reaches several channels across a switch waits for a line before it asks for one of
+    another, unless its answers come in any order.
+    """
     bus = masters * master.width / 8
-    return min(bus, channel_rate(route)) if route else bus
+    if not route:
+        return bus
+    channel = route[0]
+    switch = device_of(channel).switch if channel.timing == DRAM else None
+    if switch is None or len(route) <= masters:
+        return min(bus, channel_rate(route))
+    mhz = channel.clock_mhz or 1.0
+    port = device_of(channel).burst_bytes * switch.mhz / mhz
+    if not master.ids:
+        there = (device_of(channel).hit_ns + switch.enter * 1e3 / switch.mhz) * mhz / 1e3
+        port = channel.line_bytes / (there + ASKING)
+    return min(bus, masters * port, channel_rate(route))
 
 
 def channel_rate(route: Sequence[MemoryChannel]) -> float:

@@ -44,6 +44,9 @@ class MemoryChannel:
             bandwidth and latency.
         device: a name of :data:`allo.backend.sim.dram.devices.DEVICES`.
         clock_mhz: the clock of the design, which ``"dram"`` needs.
+        number: which channel of its device it is, where a switch joins these.
+        switch: of the device's channels: ``"auto"`` for on where a master needs it; ``"on"`` for always, as
+            platforms of Vitis have it; ``"off"`` refuses a design that needs it.
     """
 
     name: str
@@ -56,9 +59,12 @@ class MemoryChannel:
     timing: str = IDEAL
     device: str | None = None
     clock_mhz: float | None = None
+    number: int | None = None
+    switch: str = "auto"
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        _check_switch(self)
         if self.timing != DRAM:
             return
         if self.device not in DEVICES or self.clock_mhz is None:
@@ -150,7 +156,24 @@ def external_memory(kind: str, clock_mhz: float, **changes: Any) -> tuple[Memory
         "clock_mhz": clock_mhz,
         **changes,
     }
-    return tuple(MemoryChannel(f"{kind}[{n}]", **fields) for n in range(about.channels))
+    count = about.channels
+    return tuple(MemoryChannel(f"{kind}[{n}]", **{"number": n} | fields) for n in range(count))
+
+
+def _check_switch(channel: MemoryChannel) -> None:
+    """Whether a channel has the switch that is asked for.
+
+    Raises:
+        SimulationError: it has none.
+    """
+    device = DEVICES.get(channel.device or "") if channel.timing == DRAM else None
+    if channel.switch == "auto" or (device and device.switch):
+        return
+    having = ", ".join(name for name, each in DEVICES.items() if each.switch)
+    raise SimulationError(
+        f'Memory channel {channel.name} has switch="{channel.switch}", and no switch between channels.',
+        help=f'channels of {having} with timing="dram" have one; leave switch= out elsewhere.',
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,16 +362,49 @@ class StreamStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Crossing:
+    """A way through the switch of HBM that requests took in a run.
+
+    Attributes:
+        master: the AXI4 master, "" for a design without.
+        port: the AXI port that it is at.
+        channel: the one that it reached.
+        hops: lateral links between them.
+        cycles: of the switch's clock that it added to a request and its answer together.
+        requests: lines, or single elements, that went this way.
+        wait_ns: the mean time for which they waited for links, and for answers that had to come before.
+    """
+
+    master: str
+    port: int
+    channel: str
+    hops: int
+    cycles: int
+    requests: int
+    wait_ns: float
+
+    def __str__(self) -> str:
+        """A line."""
+        who = self.master or "the design"
+        return (
+            f"switch: {who} at port {self.port} to {self.channel}, {self.hops} links, +{self.cycles} cycles; "
+            f"{self.requests:,} requests waited {self.wait_ns:.1f} ns"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Traffic:
     """What passed between a design and its outside in a run.
 
     Attributes:
         stall_cycles: cycles for which the design's clock was held, waiting for memory.
+        crossings: the ways through the switch of HBM, where it is on.
     """
 
     stall_cycles: int = 0
     channels: Mapping[str, ChannelStatistics] = field(default_factory=dict)
     streams: Mapping[str, StreamStatistics] = field(default_factory=dict)
+    crossings: tuple[Crossing, ...] = ()
 
     def __str__(self) -> str:
         """A table of the channels."""
@@ -356,4 +412,5 @@ class Traffic:
         head = f"{'channel':<12} {'timing':<6} {'bytes':>12} {'used':>6}"
         if any(channel.timing == DRAM for channel in self.channels.values()):
             head += " " + " ".join(f"{word:>9}" for word in dram) + f" {'mean ns':>8} {'max ns':>8}"
-        return "\n".join([head, *(each.text(name) for name, each in self.channels.items())])
+        rows = [each.text(name) for name, each in self.channels.items()]
+        return "\n".join([head, *rows, *map(str, self.crossings)])

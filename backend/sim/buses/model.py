@@ -37,6 +37,7 @@ from ..boundary.traffic import (
     Traffic,
     device_of,
 )
+from ..dram.crossing import Master as Reaching
 from ..dram.ports import DramPorts, longest_wait
 from ..driver.context import ContextLayout
 from ..driver.ports import PortMap
@@ -235,7 +236,7 @@ class BusModel(DrivenModel):
         """Put the buffered arrays into memory, at addresses that change from run to run."""
         self._buses("clear")
         lying = any(c.timing == DRAM for c in self._outside.channels.values())
-        self._dram = DramPorts(self._outside.channels) if lying else None
+        self._dram = DramPorts(self._outside.channels, self._reaching()) if lying else None
         found: dict[str, Placed] = {}
         lanes = {m.bundle: m.width // 8 for m in self._board.masters}
         base = FIRST_ADDRESS
@@ -257,18 +258,27 @@ class BusModel(DrivenModel):
                     each.loaded,
                     each.stored,
                 )
-                self._lie(route)
+                self._lie(route, part.bundle)
                 bases.append((part.register, base))
                 base += -(-mine.nbytes // PAGE) * PAGE
                 base -= base % PAGE
             found[each.name] = Placed(bases, images, step)
         return found
 
-    def _lie(self, route: Sequence[MemoryChannel]) -> None:
+    def _reaching(self) -> list[Reaching]:
+        """The channels with banks that each master reaches."""
+        found: dict[str, dict[MemoryChannel, None]] = {m.bundle: {} for m in self._board.masters}
+        for each in self._board.arrays:
+            for part, route in zip(each.parts, self._routes(each), strict=True):
+                found[part.bundle] |= dict.fromkeys(c for c in route if c.timing == DRAM)
+        masters = self._board.masters
+        return [Reaching(m.bundle, tuple(found[m.bundle]), not m.ids) for m in masters]
+
+    def _lie(self, route: Sequence[MemoryChannel], bundle: str) -> None:
         """Let the array that was placed last lie on channels, if these are dynamic memory."""
         if self._dram is None or not route or route[0].timing != DRAM:
             return
-        handles = self._dram.handles(route)
+        handles = self._dram.handles(route, bundle)
         sizes = route[0].line_bytes, device_of(route[0]).burst_bytes
         self._buses("dram", *self._dram.requests, handles, len(route), *sizes)
 
@@ -382,7 +392,8 @@ class BusModel(DrivenModel):
             end.name: StreamStatistics(self._buses("passed", end.name), 0, 0)
             for end in self._board.streams
         }
-        return Traffic(0, channels, streams)
+        crossings = self._dram.crossings if self._dram is not None else ()
+        return Traffic(0, channels, streams, crossings)
 
     def _put(self, name: str, value: int) -> None:
         width = next(w.width for w in self._board.wires if w.name == name)

@@ -15,6 +15,7 @@ from ..buses.library import compiled
 from .devices import Device
 
 SOURCES = Path(__file__).resolve().parent / "cpp"
+FILES = ("interface.cpp", "port.hpp", "switch.hpp", "dram.hpp")
 COMMANDS = ("ACT", "PRE", "RD", "WR", "REF", "PREA")
 _POINTER, _WORD = ctypes.c_void_p, ctypes.c_uint64
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -27,6 +28,13 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clocked": (_POINTER, (_POINTER, _POINTER, _WORD, _WORD, _WORD)),
     "clocked_delete": (None, (_POINTER,)),
     "ran": (None, (_POINTER, _WORD, _POINTER)),
+    "links": (_POINTER, (_POINTER, _WORD)),
+    "links_delete": (None, (_POINTER,)),
+    "entry": (_POINTER, (_WORD, _WORD)),
+    "entry_delete": (None, (_POINTER,)),
+    "reach": (_POINTER, (_POINTER, _POINTER, _POINTER, _POINTER)),
+    "reach_delete": (None, (_POINTER,)),
+    "passed": (None, (_POINTER, _POINTER)),
     "port": (_POINTER, (_POINTER, _WORD, _POINTER)),
     "port_delete": (None, (_POINTER,)),
     "ask": (_WORD, (_POINTER, _WORD, _WORD, _WORD, _WORD)),
@@ -38,7 +46,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @functools.cache
 def dram_library() -> ctypes.CDLL:
     """The library, its functions typed (``allo_dram_…``); compiled once on a machine."""
-    library = compiled("dram", SOURCES, ("interface.cpp", "port.hpp", "dram.hpp"))
+    library = compiled("dram", SOURCES, FILES)
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, f"allo_dram_{name}")
         function.restype, function.argtypes = result, arguments
@@ -159,10 +167,12 @@ class Requests:
         words, bits = np.array(device.words(), dtype=np.uint64), device.address_bits()
         clocks = round(device.mhz * KHZ), round(clock_mhz * KHZ) * TICKS
         self._channel = self._library.allo_dram_clocked(words.ctypes.data, bits, len(bits), *clocks)
+        self._way = self._library.allo_dram_reach(self._channel, None, None, None)
         self._burst = device.burst_bytes
 
     def __del__(self) -> None:
-        if hasattr(self, "_channel"):
+        if hasattr(self, "_way"):
+            self._library.allo_dram_reach_delete(self._way)
             self._library.allo_dram_clocked_delete(self._channel)
 
     def ask(self, address: int, size: int, cycle: int, *, writes: bool) -> int:
@@ -170,11 +180,11 @@ class Requests:
         first = address // self._burst * self._burst
         size = -(-(address + size - first) // self._burst) * self._burst
         ticket: int = self._library.allo_dram_ask(
-            self._channel, first, size, cycle * TICKS, int(writes)
+            self._way, first, size, cycle * TICKS, int(writes)
         )
         return ticket
 
     def is_over(self, ticket: int, cycle: int) -> bool:
         """Whether its data are there, or it is written, by a cycle."""
-        end: int = self._library.allo_dram_answer(self._channel, ticket, cycle * TICKS)
+        end: int = self._library.allo_dram_answer(self._way, ticket, cycle * TICKS)
         return end <= cycle * TICKS

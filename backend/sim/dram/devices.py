@@ -11,6 +11,8 @@ import math
 import re
 from dataclasses import dataclass
 
+from .switch import Switch
+
 TIMINGS = (
     *("cl_ck", "cwl_ck", "rcd", "rp", "ras", "rtp", "wr", "rrd_s", "rrd_l", "ccd_s_ck", "ccd_l_ck"),
     *("wtr_s", "wtr_l", "faw", "rfc", "refi"),
@@ -31,6 +33,7 @@ class Device:
         queue: requests that the controller chooses from, for each direction.
         one_bus: row and column commands share one bus.
         unchecked: those of :data:`TIMINGS` that were not read from a source.
+        switch: between the channels and the ports of the device that has them; None where there is none.
     """
 
     mhz: float
@@ -57,6 +60,7 @@ class Device:
     queue: int = 64
     one_bus: bool = True
     unchecked: tuple[str, ...] = ()
+    switch: Switch | None = None
 
     def cycles(self, time: float) -> int:
         """A time in ns as cycles, rounded up."""
@@ -88,6 +92,11 @@ class Device:
         return self.cl_ck + self.bl_ck + 2 - self.cwl_ck
 
     @property
+    def hit_ns(self) -> float:
+        """The time of a read from an open row, with nothing before it."""
+        return self.front_ns + (self.cl_ck + self.bl_ck) * 1e3 / self.mhz
+
+    @property
     def peak(self) -> float:
         """GB/s of the data bus."""
         return self.burst_bytes * self.mhz / self.bl_ck / 1e3
@@ -97,7 +106,7 @@ class Device:
 HBM2 = Device(
     900, 32, 2, "14R 1G 2B 5C 1G", 13, 4, rcd=14, rp=14, ras=34, rtp=5, wr=16, rrd_s=4, rrd_l=6,
     ccd_s_ck=2, ccd_l_ck=4, wtr_s=6, wtr_l=8, faw=30, rfc=260, refi=3900, front_ns=90.0, one_bus=False,
-    unchecked=("rtp", "ccd_s_ck", "ccd_l_ck"))
+    unchecked=("rtp", "ccd_s_ck", "ccd_l_ck"), switch=Switch())
 HBM2E = Device(
     1600, 32, 2, "15R 1G 2B 5C 1G", 23, 8, rcd=14, rp=14, ras=34, rtp=5, wr=16, rrd_s=4, rrd_l=6,
     ccd_s_ck=2, ccd_l_ck=4, wtr_s=6, wtr_l=8, faw=16, rfc=350, refi=3900, front_ns=90.0, one_bus=False,

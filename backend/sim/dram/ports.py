@@ -14,12 +14,14 @@ from ..boundary.traffic import (
     DRAM,
     TICKS,
     ChannelStatistics,
+    Crossing,
     MemoryChannel,
     Outside,
     device_of,
     lines_ahead,
 )
 from .channel import Counts, dram_library
+from .crossing import Master, Ways
 
 PAGE = 4096
 KHZ = 1000
@@ -63,12 +65,22 @@ def regions(
 
 
 class DramPorts:
-    """Idle channels; arrays and streams are placed on them one after the other, at pages."""
+    """Idle channels; arrays and streams are placed on them one after the other, at pages.
 
-    def __init__(self, channels: Mapping[str, MemoryChannel]) -> None:
+    Args:
+        masters: AXI4 masters that reach the channels; without, the design has a port beside each channel.
+
+    Raises:
+        SimulationError: there are more masters than ports, or they need a switch that is off.
+    """
+
+    def __init__(
+        self, channels: Mapping[str, MemoryChannel], masters: Sequence[Master] = ()
+    ) -> None:
         self._library = dram_library()
         self._about = {n: each for n, each in channels.items() if each.timing == DRAM}
         self._channels = {name: self._new(each) for name, each in self._about.items()}
+        self._ways = Ways(self._about, self._channels, masters)
         self._free = dict.fromkeys(self._about, 0)
         self._ports: list[int] = []
         self._base = 0
@@ -76,6 +88,8 @@ class DramPorts:
     def __del__(self) -> None:
         for port in getattr(self, "_ports", ()):
             self._library.allo_dram_port_delete(port)
+        if hasattr(self, "_ways"):
+            self._ways.close()
         for channel in getattr(self, "_channels", {}).values():
             self._library.allo_dram_clocked_delete(channel)
 
@@ -100,9 +114,17 @@ class DramPorts:
         ask, answer = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)
         return ask, answer
 
-    def handles(self, route: Sequence[MemoryChannel]) -> ctypes.Array[ctypes.c_void_p]:
-        """The channels of a route."""
-        return (ctypes.c_void_p * len(route))(*(self._channels[each.name] for each in route))
+    def handles(
+        self, route: Sequence[MemoryChannel], master: str = ""
+    ) -> ctypes.Array[ctypes.c_void_p]:
+        """The channels of a route, as a master reaches them."""
+        ways = (self._ways.to(master, each.name) for each in route)
+        return (ctypes.c_void_p * len(route))(*ways)
+
+    @property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """The ways through the switch that were taken."""
+        return self._ways.crossings()
 
     def place(self, region: Region) -> int:
         """The address of a region, or of all banks of its array: the same on each of its channels."""

@@ -246,7 +246,8 @@ class DrivenModel:
             )
             for s in self._design.streams
         }
-        return Traffic(self._context["stalls"], channels, streams)
+        crossings = self._dram.crossings if self._dram else ()
+        return Traffic(self._context["stalls"], channels, streams, crossings)
 
     def _scalars_out(self) -> dict[str, int]:
         return {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
 namespace allo {
@@ -35,12 +36,21 @@ public:
         : t(timing), map_(std::move(map)), banks_(size_t(1) << (t.group_bits + t.bank_bits)),
           groups_(size_t(1) << t.group_bits), slots_(SLOTS), due_(t.refi) {}
 
+    // What lies between a port and the channel: cycles to it and back, and when the port had the request.
+    struct Way { uint64_t out, back, asked; };
+
     // Asks for `bytes` at `address` at `time`; gives a ticket.
     uint64_t submit(uint64_t time, uint64_t address, uint64_t bytes, bool write) {
-        uint64_t ticket = ++tickets_, first = address >> t.burst_bits;
-        uint64_t last = (address + bytes - 1) >> t.burst_bits;
-        slots_[ticket % SLOTS] = {ticket, last - first + 1, 0};
-        for (uint64_t burst = first; burst <= last; ++burst) push(time, burst, write, ticket);
+        uint64_t ticket = ticket_of(address, bytes), burst = address >> t.burst_bits;
+        for (uint64_t n = slots_[ticket % SLOTS].left; n; --n, ++burst)
+            push({std::max(time, now_), std::max(time, now_), 0, burst, ticket, write});
+        return ticket;
+    }
+    // The same across a switch: the request is under way until it comes to the controller.
+    uint64_t submit(uint64_t time, uint64_t address, uint64_t bytes, bool write, const Way& way) {
+        uint64_t ticket = ticket_of(address, bytes), burst = address >> t.burst_bits;
+        for (uint64_t n = slots_[ticket % SLOTS].left; n; --n, ++burst)
+            coming_.insert({time + way.out, {time + way.out, way.asked, way.back, burst, ticket, write}});
         return ticket;
     }
 
@@ -57,6 +67,27 @@ public:
         return when(ticket);
     }
 
+    // Issues the next command if it is due by `until`, or takes a request that comes before it.
+    bool step(uint64_t until) {
+        bool writing = writing_;
+        uint64_t batch = batch_;
+        turn();
+        Choice best = choose();
+        uint64_t next = std::min(best.time, std::max(due_, now_));
+        if (!coming_.empty() && coming_.begin()->first <= std::min(next, until)) {
+            writing_ = writing, batch_ = batch;
+            Burst burst = coming_.begin()->second;
+            burst.time = std::max(burst.time, now_);
+            coming_.erase(coming_.begin());
+            push(burst);
+            return true;
+        }
+        if (next > until || (best.time == NEVER && until == NEVER - 1)) return false;
+        if (best.time >= due_) refresh();
+        else issue(best);
+        return true;
+    }
+
     const Timing t;
     Counts counts;
     std::vector<Event> trace;
@@ -68,30 +99,27 @@ private:
     struct Slot { uint64_t ticket = 0, left = 0, done = 0; };
     struct Bank { int64_t row = CLOSED; uint64_t act = 0, pre = 0, column = 0; };
     struct Group { uint64_t act = 0, column = 0, read = 0; };
-    struct Entry { uint64_t time, ticket; int64_t row; uint32_t bank, group; uint8_t kind; };
+    struct Entry { uint64_t time, asked, back, ticket; int64_t row; uint32_t bank, group; uint8_t kind; };
+    struct Burst { uint64_t time, asked, back, number, ticket; bool write; };
     struct Choice { uint64_t time = NEVER; size_t at = 0; Command command = RD; };
 
-    void push(uint64_t time, uint64_t burst, bool write, uint64_t ticket) {
-        uint64_t part[3] = {0, 0, 0}, seen[3] = {0, 0, 0};  // row, bank, group
+    uint64_t ticket_of(uint64_t address, uint64_t bytes) {
+        uint64_t ticket = ++tickets_, first = address >> t.burst_bits;
+        uint64_t last = (address + bytes - 1) >> t.burst_bits;
+        slots_[ticket % SLOTS] = {ticket, last - first + 1, 0};
+        return ticket;
+    }
+
+    void push(const Burst& b) {
+        uint64_t part[3] = {0, 0, 0}, seen[3] = {0, 0, 0}, burst = b.number;  // row, bank, group
         for (uint8_t kind : map_) {
             if (kind < 3) part[kind] |= (burst & 1) << seen[kind]++;
             burst >>= 1;
         }
         uint32_t group = uint32_t(part[2]), bank = group << t.bank_bits | uint32_t(part[1]);
-        Entry entry{std::max(time, now_), ticket, int64_t(part[0]), bank, group, 0};
-        if (lanes_[write].size() < t.queue) lanes_[write].push_back(entry);
-        else waiting_[write].push_back(entry);
-    }
-
-    // Issues the next command if it is due by `until`.
-    bool step(uint64_t until) {
-        turn();
-        Choice best = choose();
-        uint64_t next = std::min(best.time, std::max(due_, now_));
-        if (next > until || (best.time == NEVER && until == NEVER - 1)) return false;
-        if (best.time >= due_) refresh();
-        else issue(best);
-        return true;
+        Entry entry{b.time, b.asked, b.back, b.ticket, int64_t(part[0]), bank, group, 0};
+        if (lanes_[b.write].size() < t.queue) lanes_[b.write].push_back(entry);
+        else waiting_[b.write].push_back(entry);
     }
 
     // Reads go first; writes are collected, and written together.
@@ -172,9 +200,10 @@ private:
             batch_ -= batch_ > 0;
         } else {
             b.pre = std::max(b.pre, c.time + t.rtp), write_ = c.time + t.rtw;
-            end += t.front;
-            ++counts.reads, counts.latency += end - e.time, counts.longest = std::max(counts.longest, end - e.time);
+            end += t.front + e.back;
+            ++counts.reads, counts.latency += end - e.asked, counts.longest = std::max(counts.longest, end - e.asked);
         }
+        if (writing_) end += e.back;
         if (counts.bursts++ && last_ != writing_) ++counts.turnarounds;
         last_ = writing_;
         ++(e.kind == 0 ? counts.hits : e.kind == 1 ? counts.misses : counts.conflicts);
@@ -209,6 +238,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<Entry> lanes_[2];
     std::deque<Entry> waiting_[2];
+    std::multimap<uint64_t, Burst> coming_;
     uint64_t tickets_ = 0, now_ = 0, due_, act_ = 0, column_ = 0, read_ = 0, write_ = 0, rows_ = 0, columns_ = 0;
     uint64_t acts_[4] = {0, 0, 0, 0}, acted_ = 0, batch_ = 0;
     bool writing_ = false, last_ = false;

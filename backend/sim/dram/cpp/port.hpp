@@ -2,34 +2,20 @@
 // ticks of the design (1/256 of its cycle).
 #pragma once
 
-#include "dram.hpp"
+#include "switch.hpp"
 
 namespace allo {
-
-// A channel and the ratio of its clock to ticks.
-struct Clocked {
-    Channel channel;
-    uint64_t memory, design, bytes = 0;
-
-    uint64_t cycle(uint64_t tick) const { return scaled(tick, memory, design); }
-    uint64_t tick(uint64_t cycle) const { return scaled(cycle, design, memory); }
-
-private:
-    static uint64_t scaled(uint64_t time, uint64_t by, uint64_t over) {
-        return uint64_t(((unsigned __int128)time * by + over - 1) / over);
-    }
-};
 
 class Port {
 public:
     // Line n of the bank `first` of `banks` is number n * banks + first; lines are on the channels in turn.
     struct Place { uint64_t base, lines, line_bytes, depth, polls, banks, first; };
 
-    Port(std::vector<Clocked*> route, const Place& place) : route_(std::move(route)), place_(place) {}
+    Port(std::vector<Reached*> route, const Place& place) : route_(std::move(route)), place_(place) {}
 
     // When all lines of a word are there, or may be written; beyond any patience while that is open.
     uint64_t touch(uint64_t first, uint64_t last, uint64_t now, bool write) {
-        for (Clocked* each : route_) each->channel.advance(each->cycle(now));
+        for (Reached* each : route_) each->at->channel.advance(each->at->cycle(now));
         Lane& lane = lanes_[write];
         if (lane.next != last + 1) {
             // A word may begin in the last line of the one before.
@@ -48,7 +34,7 @@ public:
 
 private:
     static constexpr uint64_t LATER = uint64_t(1) << 40;
-    struct Asked { Clocked* at = nullptr; uint64_t ticket = 0; };
+    struct Asked { Reached* at = nullptr; uint64_t ticket = 0; };
     // `queue`: lines fetched ahead, from `next` on, or written and perhaps not there yet.
     struct Lane { uint64_t next = 0, window = 0; std::vector<Asked> word; std::deque<Asked> queue; };
 
@@ -80,20 +66,18 @@ private:
 
     Asked submit(uint64_t line, uint64_t now, bool write) {
         uint64_t number = line * place_.banks + place_.first;
-        Clocked* at = route_[number % route_.size()];
+        Reached* at = route_[number % route_.size()];
         uint64_t address = place_.base + number / route_.size() * place_.line_bytes;
-        at->bytes += place_.line_bytes;
-        return {at, at->channel.submit(at->cycle(now), address, place_.line_bytes, write)};
+        return {at, at->submit(now, address, place_.line_bytes, write)};
     }
 
     uint64_t when(const Asked& asked, uint64_t now) const {
         if (!asked.at) return 0;
-        auto& channel = asked.at->channel;
-        uint64_t end = place_.polls ? channel.when(asked.ticket) : channel.finish(asked.ticket);
-        return end == Channel::NEVER ? now + LATER : asked.at->tick(end);
+        uint64_t end = place_.polls ? asked.at->when(asked.ticket) : asked.at->finish(asked.ticket);
+        return end == Channel::NEVER ? now + LATER : asked.at->at->tick(end);
     }
 
-    std::vector<Clocked*> route_;
+    std::vector<Reached*> route_;
     Place place_;
     Lane lanes_[2];
 };
