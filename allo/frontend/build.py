@@ -7,6 +7,7 @@ from typing import Any
 
 from allo.dialects._mlir import make_context, with_dialect
 from allo.dialects.diagnostics import FrontendError
+from allo.dialects.processes.collecting import without_collection
 
 from .capture import Names, caller_frames, unwrap
 from .checks.endless import settle_endless
@@ -67,32 +68,33 @@ def build_module(
     else:
         function = unwrap(functions.require_function(fn))
         source, names = source_of(function), Names(function, frames, global_vars)
-    values, instance_id = functions.top_values(instantiate)
-    try:
-        asked = functions.Instantiation(
-            source,
-            names,
-            (fn, "top"),
-            values=values,
-            instance_id=instance_id,
-            is_region=functions.is_region(fn),
-        )
-        info = functions.build_instance(module, asked, prepare)
-        settle_endless(module.trees[info.name], module.trees)
-    except FrontendError as error:
-        # The message shows the user's line; a traceback through the compiler would hide it.
-        raise error.with_traceback(None) from error.__cause__
-    finally:
-        names.forget_callers()
-    warned: set[object] = set()
-    for made in module.functions:
-        refuse_out_of_range(made)
-        warn_uninitialized(made, warned)
-        module.surprises += surprises_of(made)
-    mlir_context = make_context() if context is None else with_dialect(context)
-    made_module = emit_module(mlir_context, module.functions, module.declarations)
-    refuse_shared_state(made_module, module.stateful)
-    module.surprises += [*refuse_two_writers(made_module), *refuse_races(made_module)]
+    with without_collection():
+        values, instance_id = functions.top_values(instantiate)
+        try:
+            asked = functions.Instantiation(
+                source,
+                names,
+                (fn, "top"),
+                values=values,
+                instance_id=instance_id,
+                is_region=functions.is_region(fn),
+            )
+            info = functions.build_instance(module, asked, prepare)
+            settle_endless(module.trees[info.name], module.trees)
+        except FrontendError as error:
+            # The message shows the user's line; a traceback through the compiler would hide it.
+            raise error.with_traceback(None) from error.__cause__
+        finally:
+            names.forget_callers()
+        warned: set[object] = set()
+        for made in module.functions:
+            refuse_out_of_range(made)
+            warn_uninitialized(made, warned)
+            module.surprises += surprises_of(made)
+        mlir_context = make_context() if context is None else with_dialect(context)
+        made_module = emit_module(mlir_context, module.functions, module.declarations)
+        refuse_shared_state(made_module, module.stateful)
+        module.surprises += [*refuse_two_writers(made_module), *refuse_races(made_module)]
     return KernelModule(
         mlir_context,
         made_module,

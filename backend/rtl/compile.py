@@ -138,6 +138,7 @@ def _compile(
     return compiled(meet_limits(attempt, library, limits, record.place))
 
 
+@without_collection()
 def compile_design(
     module: str | ir.Module,
     top: str,
@@ -267,9 +268,9 @@ def compile_design(
     )
     design.native_hw_text = compiler.netlist("native", wrapper).text()
     design.netlist = netlist
-    large = family(device).large_text
-    part = family(device).part
-    if large and len(design.hw_text) > large and not surely_fits(part, netlist, design.top):
+    known = family(device)
+    large = known.large_text and len(design.hw_text) > known.large_text
+    if large and not surely_fits(known.part, netlist, design.top, known.cells):
         design.estimate_resources()
     return design
 
@@ -338,6 +339,7 @@ def _shared_units(compiler: Compiler) -> tuple[SharedUnit, ...]:
     return tuple(units)
 
 
+@without_collection()
 def build_text(request: BuildRequest) -> str:
     """Builder of target ``systemverilog``: the SystemVerilog text alone."""
     options = dict(request.settings)

@@ -180,7 +180,8 @@ class Cells(Facts):
                 both as signed, or that one with all of these bits as unsigned: what is the smaller product.
             operands: of both, the bits without those that extend them, and whether these are their sign.
         """
-        sizes = list(operands)
+        # bits above those of the result change nothing in it
+        sizes = [(min(bits, result), signed) for bits, signed in operands]
         if sizes[0][1] != sizes[1][1]:
             sizes = _of_one_sign(sizes, min(result, written), written)
         (wide, wide_signed), (narrow, narrow_signed) = sorted(sizes, reverse=True)

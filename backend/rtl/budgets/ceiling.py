@@ -11,11 +11,20 @@ from collections import Counter
 from collections.abc import Callable
 from math import ceil
 
-from allo.backend.devices import Part
+from allo.backend.devices import Cells, Part
 
 from ..netlist.memories import ULTRA, Element, Memory, Read, Table, TableRead, Write
-from ..netlist.modules import Netlist
-from ..netlist.operations import Compare, Gate, Instance, Mux, Operation, Register
+from ..netlist.modules import Module, Netlist
+from ..netlist.operations import (
+    Compare,
+    Concat,
+    Constant,
+    Gate,
+    Instance,
+    Mux,
+    Operation,
+    Register,
+)
 
 BLOCK_WORDS, BLOCK_BITS = 512, 8
 """What a block of RAM holds at least: words, and bits of each."""
@@ -27,34 +36,70 @@ TABLE_BITS = 16
 """Bits that a lookup table holds at least."""
 
 
-def ceiling(netlist: Netlist, top: str) -> dict[str, int]:
+def ceiling(netlist: Netlist, top: str, cells: Cells) -> dict[str, int]:
     """What no estimate of a design exceeds, by resource.
 
     Args:
         netlist: the design; its modules stand behind those inside them.
         top: its top module.
+        cells: those of the device.
     """
     own: dict[str, Counter[str]] = {}
     for module in netlist.modules:
         total: Counter[str] = Counter()
         if module.body is None:
             total["dsp"] += 1
+        significant = _significant(module)
         for op in module.operations:
             if isinstance(op, Instance):
                 total.update(own.get(op.module, {}))
+            elif isinstance(op, Gate) and op.name == "comb.mul":
+                _product(op, [significant.get(v, op.width) for v in op.operands], cells, total)
             else:
                 _KINDS.get(type(op), _nothing)(op, total)
         own[module.name] = total
     return dict(own.get(top, {}))
 
 
-def surely_fits(part: Part | None, netlist: Netlist, top: str) -> bool:
+def surely_fits(part: Part | None, netlist: Netlist, top: str, cells: Cells) -> bool:
     """Whether a design fits in a part, whatever the estimate finds."""
     if part is None:
         return True
-    return all(
-        count <= part.resources.get(kind, 0) for kind, count in ceiling(netlist, top).items()
-    )
+    most = ceiling(netlist, top, cells)
+    return all(count <= part.resources.get(kind, 0) for kind, count in most.items())
+
+
+def _significant(module: Module) -> dict[str, int]:
+    """The bits of values that zeros extend, without these."""
+    zeros = {op.result for op in module.operations if isinstance(op, Constant) and op.value == 0}
+    return {
+        op.result: op.width - op.widths[0]
+        for op in module.operations
+        if isinstance(op, Concat) and op.operands[0] in zeros
+    }
+
+
+def _product(op: Gate, sizes: list[int], cells: Cells, total: Counter[str]) -> None:
+    """A product: in one block where both operands fit, and else in as many as pieces of 16 bits would take.
+
+    An operand may turn out narrower, and products of few bits are in tables, whatever there is of blocks:
+    the narrow operand has no more bits than the result then, and one as wide as the text may be extended.
+    """
+    width = op.width
+    if len(sizes) != 2:
+        sizes = [width] * 2
+    wide, narrow = max(sizes), min(sizes)
+    least = min(cells.dsp_least, width)
+    signed = int(cells.dsp_signed)
+    if min(width, wide + narrow) < cells.dsp_least:
+        total["lut"] += max(width, ceil(cells.product_table * wide * narrow))
+    elif wide + signed <= cells.dsp[0] and narrow + signed <= cells.dsp[1]:
+        total["dsp"] += 1
+        other = width if wide == width else least
+        total["lut"] += max(width, ceil(cells.product_table * least * other))
+    else:
+        total["dsp"] += ceil(width / FACTOR_BITS) ** 2
+        total["lut"] += ceil(max(2, cells.product_table) * width * width)
 
 
 def _nothing(op: Operation, total: Counter[str]) -> None:
@@ -72,8 +117,6 @@ def _gate(op: Operation, total: Counter[str]) -> None:
         total["lut"] += width * (width.bit_length() + 1)
         return
     total["lut"] += 2 * width * width
-    if kind.startswith("mul"):
-        total["dsp"] += ceil(width / FACTOR_BITS) ** 2
 
 
 def _mux(op: Operation, total: Counter[str]) -> None:
