@@ -8,7 +8,7 @@ import numpy as np
 
 from .quantisers import QUANTISERS
 from .reading import Array, Node
-from .values import Affine, Function, Step, aligned
+from .values import Affine, Function, Levels, Step, aligned
 
 _RISING = frozenset(
     "Relu Clip Sigmoid Tanh HardSigmoid Erf Softplus Softsign Floor Ceil Round Identity Cast Exp"
@@ -34,7 +34,9 @@ def extended(function: Function, node: Node, given: Sequence[Array | None]) -> F
     rank = len(function.shape)
     place = next(k for k, array in enumerate(given) if array is None and node.inputs[k])
     channel = _channel(node, rank)
-    step = Step(node, place, tuple(given), channel)
+    if channel is None:
+        given = [None if array is None else _of_batch(array, rank) for array in given]
+    step = Step(node, place, tuple(given), channel, rank)
     if channel is None:
         for array in given:
             if array is not None and (
@@ -52,6 +54,40 @@ def extended(function: Function, node: Node, given: Sequence[Array | None]) -> F
     return function.then(
         step, affine and affine.compressed(), monotone=_monotone(node, place, given)
     )
+
+
+def _of_batch(array: Array, rank: int) -> Array:
+    """A constant with one row where the rows of a batch are equal."""
+    alike = array.ndim == rank and rank > 0 and array.shape[0] > 1
+    return array[:1] if alike and np.array_equal(array, array[:1] + 0 * array) else array
+
+
+def joined(node: Node, given: Sequence[object]) -> Function | None:
+    """Two functions of the same levels as one, as in ``x * sigmoid(x)``; None where they are not such.
+
+    Args:
+        node: the node.
+        given: its inputs.
+    """
+    if node.op not in _BINARY or len(given) != 2:
+        return None
+    first, second = given
+    if not isinstance(first, Function) or not isinstance(second, Function):
+        return None
+    of = first.of
+    if not isinstance(of, Levels) or of != second.of or (first.affine and second.affine):
+        return None
+    if first.start is not second.start and not _alike(first.start, second.start):
+        return None
+    step = Step(node, 0, (None, second), None, len(first.shape))
+    return first.then(step, None, monotone=False)
+
+
+def _alike(one: Affine | None, other: Affine | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    pairs = ((one.scale, other.scale), (one.offset, other.offset))
+    return all(np.array_equal(a, b) for a, b in pairs)
 
 
 def _channel(node: Node, rank: int) -> int | None:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .quantisers import QUANTISERS, grid_of
+from allo.dialects.diagnostics import ModelError
+
+from .quantisers import QUANTISERS, Grid, grid_of
 from .reading import Array, Node
 from .running import run_node
 from .values import Constant, compressed
@@ -22,7 +24,9 @@ def constant_of(node: Node, operands: Sequence[Constant | None]) -> Constant:
     arrays = [None if c is None else c.array for c in operands]
     result = run_node(node, arrays)
     if node.op in QUANTISERS:
-        grid = grid_of(node, arrays, result.ndim)
+        grid = _grid(node, arrays, result)
+        if grid is None:
+            return Constant(result)
         levels = grid.levels(result)
         shift = grid.offset / grid.scale
         for factor in (1, 2):  # two where levels are the bits of signs
@@ -42,6 +46,16 @@ def constant_of(node: Node, operands: Sequence[Constant | None]) -> Constant:
             compressed(run_node(node, [units, *rest])).astype(np.float64),
         )
     return Constant(result)
+
+
+def _grid(node: Node, arrays: Sequence[Array | None], result: Array) -> Grid | None:
+    """The grid of a constant; None where its levels, as of a bias of 32 bits, are more than float32 holds."""
+    try:
+        return grid_of(node, arrays, result.ndim)
+    except ModelError:
+        if np.all(np.isfinite(result)):
+            return None
+        raise
 
 
 def with_integers(constant: Constant) -> Constant:

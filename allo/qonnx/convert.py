@@ -17,8 +17,9 @@ from allo.dialects.text.near import did_you_mean
 from allo.models.graph import Meta, Model, ModuleCall, Operator, Ref
 from allo.models.text import identifier
 
-from .chains import POINTWISE, extended
+from .chains import POINTWISE, extended, joined
 from .constants import constant_of, shape_constant, with_integers
+from .curves import curve
 from .functions import Table, Thresholds, cells, extents, quantised, table_of
 from .quantisers import QUANTISERS, Grid, grid_of
 from .reading import Array, Graph, Node
@@ -89,6 +90,10 @@ class Converter:
         ]
         if node.op in QUANTISERS or (node.op in POINTWISE and len(functions) == 1):
             self._pointwise(node, functions)
+            return
+        joint = joined(node, given)
+        if joint is not None:
+            self.values[node.outputs[0]] = joint
             return
         build = self.builders.get(node.op)
         if build is None:
@@ -334,13 +339,13 @@ class Converter:
         of = value.of
         meta = Meta(of.shape, "float32")
         if isinstance(of, Floats):
-            return self._steps(value, of.name, 0) if value.steps else of.name
+            return self._curve(value, of.name)
         if cells(value, of) <= (_TABLE if value.affine else _TABLE_OF_CURVE):
             return self._looked_up(node, of, table_of(value, of), "float32", meta)
         if value.affine:
             return self._affine(node, of, value.affine)
         start = value.start or Affine(np.ones(()), np.zeros(()))
-        return self._steps(value, self._affine(node, of, start), 0)
+        return self._curve(value, self._affine(node, of, start))
 
     def _affine(self, node: Node | None, of: Levels, affine: Affine) -> str:
         ext = np.broadcast_shapes(affine.scale.shape, affine.offset.shape)
@@ -354,36 +359,14 @@ class Converter:
                 args[key] = float(flat.reshape(-1)[0])
         return self.emit(node, "levels.scaled", args, Meta(of.shape, "float32"))
 
-    def _steps(self, value: Function, name: str, count: int) -> str:
-        """The rest of a chain on floats, as ATen operators."""
-        for step in value.steps[count:]:
-            target, args = _ATEN.get(step.node.op, ("", ""))
-            if not target:
-                raise step.node.refusal(
-                    "between floats, of more levels than a table has",
-                    f"quantise its result; on floats, {', '.join(sorted(_ATEN))} are supported.",
-                )
-            others = [a for a in step.others if a is not None]
-            given: dict[str, Any] = {"self": Ref(name)}
-            if args:
-                array = np.asarray(others[0], np.float32)
-                other = self.fresh("operand")
-                self.made.constants[other] = array
-                pair = (Ref(name), Ref(other)) if step.place == 0 else (Ref(other), Ref(name))
-                given = {"self": pair[0], "other": pair[1]}
-                if target.split(".")[1] in ("add", "sub"):
-                    given["alpha"] = 1
-            name = self.emit(step.node, target, given, Meta(value.shape, "float32"))
+    def _curve(self, value: Function, name: str) -> str:
+        """A chain on floats, as ATen operators."""
+        return curve(value, name, self.emit, self._held)
+
+    def _held(self, array: Array) -> str:
+        name = self.fresh("operand")
+        self.made.constants[name] = array
         return name
-
-
-_ATEN = {
-    "Add": ("aten.add.Tensor", "other"),
-    "Sub": ("aten.sub.Tensor", "other"),
-    "Mul": ("aten.mul.Tensor", "other"),
-    "Div": ("aten.div.Tensor", "other"),
-    "Relu": ("aten.relu.default", ""),
-}
 
 
 def real_of(function: Function, node: Node, what: str) -> tuple[Levels, Array, int, int]:

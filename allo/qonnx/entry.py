@@ -17,9 +17,12 @@ from .inputs import InputType, define_input, examples, wanted
 from .nodes.convolutions import conv, im2col
 from .nodes.floats import in_floats, softmax
 from .nodes.moves import RESHAPES, depth_to_space, reshape, resize, transpose
+from .nodes.parts import expand, gather, slices, split, tile
 from .nodes.pools import average_pool, global_average, max_pool, quant_average
 from .nodes.products import gemm, matmul, xnor
+from .nodes.reductions import REDUCTIONS, layer_norm, reduction
 from .nodes.sums import concat, pad, pair
+from .nodes.transposed import conv_transpose
 from .reading import Array, Graph, read
 
 BUILDERS: dict[str, Builder] = {
@@ -27,6 +30,7 @@ BUILDERS: dict[str, Builder] = {
     "Gemm": gemm,
     "XnorPopcountMatMul": xnor,
     "Conv": conv,
+    "ConvTranspose": conv_transpose,
     "Im2Col": im2col,
     "MaxPool": max_pool,
     "AveragePool": average_pool,
@@ -38,9 +42,16 @@ BUILDERS: dict[str, Builder] = {
     "DepthToSpace": depth_to_space,
     "Resize": resize,
     "Upsample": resize,
+    "Slice": slices,
+    "Split": split,
+    "Gather": gather,
+    "Expand": expand,
+    "Tile": tile,
     "Softmax": softmax,
+    "LayerNormalization": layer_norm,
+    **dict.fromkeys(REDUCTIONS, reduction),
     **dict.fromkeys(RESHAPES, reshape),
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div"), pair),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Max", "Min"), pair),
 }
 
 

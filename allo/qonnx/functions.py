@@ -60,7 +60,11 @@ def extents(function: Function) -> tuple[int, ...]:
     if function.start:
         arrays += [(function.start.scale, None), (function.start.offset, None)]
     for step in function.steps:
-        arrays += [(a, step.channel) for a in step.others if a is not None]
+        for a in step.others:
+            if isinstance(a, Function):
+                varying[1:] = map(max, varying[1:], extents(a))
+            elif a is not None:
+                arrays.append((a, step.channel))
     for array, channel in arrays:
         if channel is not None:
             if array.ndim and array.shape[0] > 1:
@@ -90,11 +94,19 @@ def evaluate(function: Function, samples: Array) -> Array:
     else:
         x = np.asarray(samples, _F32)
     for step in function.steps:
-        given = [None if a is None else _reduced(a, step, x.shape) for a in step.others]
+        given = [_operand(a, step, x.shape, samples) for a in step.others]
         given[step.place] = x
         x = np.asarray(run_node(step.node, given))
         x = x.astype(_F32) if x.dtype != _F32 else x
     return x
+
+
+def _operand(
+    other: Array | Function | None, step: Step, shape: tuple[int, ...], samples: Array
+) -> Array | None:
+    if isinstance(other, Function):
+        return evaluate(other, samples)
+    return None if other is None else _reduced(other, step, shape)
 
 
 def _reduced(array: Array, step: Step, shape: tuple[int, ...]) -> Array:

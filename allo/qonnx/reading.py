@@ -12,26 +12,10 @@ import numpy as np
 from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
 
 from .packages import load
+from .rewrites.recurrent import spelled_out
+from .rewrites.spelling import CUSTOM, respelled
 
 Array = np.ndarray[Any, Any]
-
-GENERAL = "qonnx.custom_op.general"
-CUSTOM = frozenset(
-    {
-        "Quant",
-        "IntQuant",
-        "BipolarQuant",
-        "Trunc",
-        "FloatQuant",
-        "MultiThreshold",
-        "XnorPopcountMatMul",
-        "Im2Col",
-        "QuantAvgPool2d",
-    }
-)
-"""The operators of qonnx; files name their domain as the tool that wrote them did."""
-
-_DOMAINS = ("onnx.brevitas", "finn.custom_op.general", GENERAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +50,7 @@ class Graph:
 
     Attributes:
         inputs: the tensors it is called with, and their shapes.
-        outputs: the names of its results.
+        outputs: the names of its results that depend on an input.
         nodes: in order.
         constants: tensors that depend on no input.
         shapes: of all tensors that are known.
@@ -136,13 +120,12 @@ def _wrapped(model: Any, wrapper: Any) -> Any:
 
 def _cleaned(wrapper: Any) -> Any:
     """Shapes known, constants folded but for quantisers, nodes in order."""
-    for node in wrapper.graph.node:
-        if node.op_type in CUSTOM and node.domain in _DOMAINS:
-            node.domain = GENERAL
+    respelled(wrapper)
     names = {value.name for value in wrapper.graph.initializer}
     for value in wrapper.graph.input:
         if value.name not in names:
             _static(value)
+    wrapper = spelled_out(wrapper)
     general = load("qonnx.transformation.general")
     shapes = load("qonnx.transformation.infer_shapes").InferShapes
     fold = load("qonnx.transformation.fold_constants").FoldConstants
@@ -152,11 +135,26 @@ def _cleaned(wrapper: Any) -> Any:
         fold(exclude_op_types=sorted(CUSTOM)),
         shapes(),
         general.RemoveStaticGraphInputs(),
-        general.RemoveUnusedTensors(),
     ]
     for step in steps:
         wrapper = wrapper.transform(step)
-    return wrapper
+    _without_constant_results(wrapper.graph)
+    return wrapper.transform(general.RemoveUnusedTensors())
+
+
+def _without_constant_results(graph: Any) -> None:
+    """Leave out what is the same in each call, as the scale that Brevitas returns beside a tensor."""
+    made = {name for node in graph.node for name in node.output}
+    made |= {value.name for value in graph.input} - {value.name for value in graph.initializer}
+    kept = [value for value in graph.output if value.name in made]
+    if not kept:
+        raise ModelError(
+            "No result of this file depends on an input.",
+            help="export the network itself: parameters alone need no hardware.",
+        )
+    if len(kept) < len(graph.output):
+        del graph.output[:]
+        graph.output.extend(kept)
 
 
 def _static(value: Any) -> tuple[int, ...]:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .packages import load
-from .reading import CUSTOM, Array, Node
+from .reading import Array, Node
+from .rewrites.spelling import CUSTOM
 
 
 def run_node(node: Node, arrays: Sequence[Array | None]) -> Array:

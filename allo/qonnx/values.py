@@ -83,14 +83,17 @@ class Step:
     Attributes:
         node: the node.
         place: of the data among its inputs.
-        others: its other inputs, in their order; None at the place of the data.
+        others: its other inputs, in their order; None at the place of the data. One may be a function of
+            the same tensor, as in ``x * sigmoid(x)``.
         channel: the axis that parameters of one dimension belong to; None where they broadcast.
+        rank: of the data.
     """
 
     node: Node
     place: int
-    others: tuple[Array | None, ...]
+    others: tuple[Array | Function | None, ...]
     channel: int | None = None
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

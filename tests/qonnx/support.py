@@ -11,7 +11,8 @@ from qonnx.core.onnx_exec import execute_onnx
 from allo.models.integers.reference import Reference
 from allo.qonnx.entry import converted, reference_of
 from allo.qonnx.nodes.floats import in_floats
-from allo.qonnx.reading import CUSTOM, GENERAL, read
+from allo.qonnx.reading import read
+from allo.qonnx.rewrites.spelling import CUSTOM, GENERAL
 
 _BESIDE = [folder / "shared" / "networks" / "qonnx" for folder in Path(__file__).parents[3:]]
 SHARED = next((folder for folder in _BESIDE if folder.is_dir()), _BESIDE[0])

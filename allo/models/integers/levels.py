@@ -87,6 +87,17 @@ def _add(args: Arguments, op: Operator) -> Array:
     return np.asarray(left * args["first"] + right * args["second"])
 
 
+def _product(args: Arguments, op: Operator) -> Array:
+    found = decoded(args)
+    return np.asarray(found["self"].astype(np.int64) * found["other"].astype(np.int64))
+
+
+def _sum(args: Arguments, op: Operator) -> Array:
+    return np.asarray(
+        args["self"].astype(np.int64).sum(tuple(args["dim"]), keepdims=args["keepdim"])
+    )
+
+
 def _bits(args: Arguments, op: Operator) -> Array:
     """Fixed point as users give it, in floats: what the boundary makes of each."""
     x = args["input"]
@@ -121,6 +132,8 @@ LEVELS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "levels.table": _table,
     "levels.scaled": _scaled,
     "levels.add": _add,
+    "levels.mul": _product,
+    "levels.sum": _sum,
     "levels.bits": _bits,
     "levels.shift": _shift,
     "levels.im2col": _im2col,

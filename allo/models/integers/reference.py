@@ -280,5 +280,9 @@ OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
     **LEVELS,
     "levels.matmul": lambda args, op: _matmul(decoded(args), op),
     **{f"levels.conv{n}d": lambda args, op: _convolution(decoded(args), op) for n in (1, 2)},
+    **{
+        f"levels.conv_transpose{n}d": lambda args, op: _transposed(decoded(args), op)
+        for n in (1, 2)
+    },
     "levels.sum_pool": lambda args, op: _windows(args, op, 0).sum(-1),
 }

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from ..body import Call, Emitter, Result
 from ..tensors import Tensor
-from .convolutions import convolution, inside, window
+from .convolutions import convolution, inside, scattered, window
 from .pools import windows
 from .products import matmul
+from .reductions import SUM
 from .sums import Sums
 
 
@@ -56,6 +57,21 @@ def _matmul(call: Call) -> Result:
 
 def _convolution(call: Call) -> Result:
     return convolution(call, call["padding"], _LevelSums.of(call))
+
+
+def _transposed(call: Call) -> Result:
+    return scattered(call, _LevelSums.of(call))
+
+
+def _product(call: Call) -> Result:
+    """``self * other``, element by element, of the integers that the levels stand for."""
+    target, sums = call.array(), _LevelSums.of(call)
+    left, right = (call.tensor(name).expanded(target.shape) for name in ("self", "other"))
+    with call.text.loops(target.shape, "mul") as at:
+        first = sums.less_zero("zero_left", left.at(*at), "elem")
+        second = sums.less_zero("zero_right", right.at(*at), "other")
+        call.text.line(f"{target.at(*at)} = {first} * {second}")
+    return target
 
 
 def _varying(call: Call, at: Sequence[str]) -> list[str]:
@@ -182,6 +198,10 @@ LEVELS: dict[str, Emitter] = {
     "levels.matmul": _matmul,
     "levels.conv1d": _convolution,
     "levels.conv2d": _convolution,
+    "levels.conv_transpose1d": _transposed,
+    "levels.conv_transpose2d": _transposed,
+    "levels.mul": _product,
+    "levels.sum": SUM,
     "levels.thresholds": _thresholds,
     "levels.table": _table,
     "levels.scaled": _scaled,

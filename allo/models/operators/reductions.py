@@ -137,15 +137,15 @@ def _cumsum(call: Call) -> Result:
 
 _MAX = _fold("{first}", "acc = max(acc, elem)", reduction=False)
 _MIN = _fold("{first}", "acc = min(acc, elem)", reduction=False)
-_SUM = _fold("0", "acc += elem")
+SUM = _fold("0", "acc += elem")
 _MEAN = _fold("0", "acc += elem", "acc / {count}")
 _PROD = _fold("1", "acc = acc * elem", reduction=False)
 _ANY = _fold("0", "acc = 1 if elem != 0 else acc", reduction=False)
 _ALL = _fold("1", "acc = acc if elem != 0 else 0", reduction=False)
 
 OPERATORS: dict[str, Emitter] = {
-    "aten.sum.default": _SUM,
-    "aten.sum.dim_IntList": _SUM,
+    "aten.sum.default": SUM,
+    "aten.sum.dim_IntList": SUM,
     "aten.mean.default": _MEAN,
     "aten.mean.dim": _MEAN,
     "aten.amax.default": _MAX,

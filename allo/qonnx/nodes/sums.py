@@ -1,4 +1,4 @@
-"""Two tensors of the same shape: sums of levels, and tensors side by side."""
+"""Two tensors: sums and products of levels, element by element, and tensors side by side."""
 
 from __future__ import annotations
 
@@ -10,18 +10,27 @@ from allo.models.graph import Meta, Ref
 
 from ..convert import Converter
 from ..reading import Node
-from ..values import Affine, Constant, Floats, Function, Levels, type_of
+from ..values import Affine, Constant, Floats, Function, Levels, aligned, type_of
 from .convolutions import padding_level
 
 _LARGEST = 1 << 12
 """The largest factor of a level in a sum."""
 
-_FLOATS = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
+_FLOATS = {
+    "Add": "aten.add.Tensor",
+    "Sub": "aten.sub.Tensor",
+    "Mul": "aten.mul.Tensor",
+    "Div": "aten.div.Tensor",
+    "Max": "aten.maximum.default",
+    "Min": "aten.minimum.default",
+}
 
 
 def pair(converter: Converter, node: Node) -> None:
-    """``Add`` and ``Sub`` of two quantised tensors are sums of integers; others stay in float32."""
+    """``Add``, ``Sub`` and ``Mul`` of two quantised tensors are of integers; others stay in float32."""
     left, right = (converter.settled(node, k) for k in (0, 1))
+    if node.op == "Mul" and _product(converter, node, left, right):
+        return
     if node.op in ("Add", "Sub") and left.affine and right.affine:
         _sum(converter, node, left, right)
         return
@@ -32,8 +41,37 @@ def pair(converter: Converter, node: Node) -> None:
     if node.op in ("Add", "Sub"):
         args["alpha"] = 1
     shape = converter.graph.shapes[node.outputs[0]]
-    name = converter.emit(node, f"aten.{_FLOATS[node.op]}.Tensor", args, Meta(shape, "float32"))
+    name = converter.emit(node, _FLOATS[node.op], args, Meta(shape, "float32"))
     converter.values[node.outputs[0]] = Function(Floats(name, shape))
+
+
+def _product(converter: Converter, node: Node, left: Function, right: Function) -> bool:
+    """Emit the products of two tensors of levels; False where one is none, or has no integers."""
+    found = []
+    for value in (left, right):
+        integers = value.affine.integers() if value.affine else None
+        if integers is None or isinstance(value.of, Floats):
+            return False
+        found.append((value.of, *integers))
+    shape = converter.graph.shapes[node.outputs[0]]
+    (one, unit, *first), (other, units, *second) = found
+    ends = [
+        sorted((factor * of.low + shift, factor * of.high + shift))
+        for of, _, factor, shift in found
+    ]
+    corners = [a * b for a in ends[0] for b in ends[1]]
+    low, high = min(corners), max(corners)
+    args = {
+        "self": Ref(one.name),
+        "other": Ref(other.name),
+        "zero_left": (*first, type_of(*ends[0])),
+        "zero_right": (*second, type_of(*ends[1])),
+        "sums": type_of(low, high),
+    }
+    name = converter.emit(node, "levels.mul", args, Meta(shape, type_of(low, high)))
+    scale = aligned(unit, len(shape)) * aligned(units, len(shape))
+    converter.define(node.outputs[0], Levels(name, shape, low, high), Affine(scale, 0 * scale))
+    return True
 
 
 def _sum(converter: Converter, node: Node, left: Function, right: Function) -> None:
