@@ -58,6 +58,7 @@ from .primitives.loops.skew import skew
 from .primitives.loops.split import split
 from .primitives.loops.unfold import unfold
 from .primitives.loops.unroll import unroll
+from .primitives.tables.tabulate import tabulate
 from .reassociate import reassociated
 from .resolve import buffers_of, find_function
 from .shared import call_of_instance
@@ -216,6 +217,7 @@ class Schedule(ScheduleState):
     unroll = unroll
     pipeline = pipeline
     constant_multiply = constant_multiply
+    tabulate = tabulate
     dependence = dependence
     rebalance = rebalance
     parallel = parallel

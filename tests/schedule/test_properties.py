@@ -106,6 +106,7 @@ def applications(draw, s: Schedule):
                 "interleave",
                 "rebalance",
                 "constant_multiply",
+                "tabulate",
                 "accumulate",
                 "bind",
                 "unroll",

@@ -28,7 +28,10 @@ class Arithmetic:
             it the sum goes on, and only its low bits count.
         float_product: the first product of floats that was met.
         data_product: the first product of two integers neither of which is constant.
+        becomes: what is made of the nest.
     """
+
+    becomes = "sums"
 
     def __init__(self, what: str, exact: bool) -> None:
         self.what = what
@@ -83,7 +86,7 @@ class Arithmetic:
         if kind is None or not name.startswith(("arith.", "math.")) or len(op.regions):
             raise self.refusal(
                 op,
-                f"{_spoken(name)} cannot stand in a nest that becomes sums",
+                f"{_spoken(name)} cannot stand in a nest that becomes {self.becomes}",
                 "the nest may hold loops of constant bounds, loads, stores and arithmetic; move the "
                 "rest before or behind it, or s.inline a function that it calls",
             )

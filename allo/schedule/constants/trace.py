@@ -198,7 +198,7 @@ class Trace(Arithmetic):
             raise self.refusal(
                 op,
                 "a subscript or bound here is made of data",
-                "constant_multiply takes loads and stores whose places are known when it compiles",
+                "arrays that are no constants are read and stored at places that are known when it compiles",
             )
         if found is None:
             found = (((self._outer(value), 1),), 0)

@@ -39,6 +39,8 @@ def node_delay(net: Netlist, node: Node, device: OperatorDelays) -> float:
                 device.carry_ns + (compared or device.carry_bit_ns) * width,
                 device.level_ns * (1 + ceil(log2(width + 1))),
             )
+        case "shl" | "shru" | "shrs" if net.nodes[node.args[0]].op == "const":
+            return _table_delay(_moving(net, node.args[1]), device)
         case "shl" | "shru" | "shrs" if device.shift_ns:
             return device.shift_ns * max(1, (width - 1).bit_length())
         case "shl" | "shru" | "shrs":
@@ -48,6 +50,20 @@ def node_delay(net: Netlist, node: Node, device: OperatorDelays) -> float:
         case "mul":
             return device.dsp_ns
     raise ValueError(f"no delay for netlist operation {node.op!r}")
+
+
+def _moving(net: Netlist, amount: int) -> int:
+    """The bits of an amount that are not known."""
+    node = net.nodes[amount]
+    parts = node.args if node.op == "concat" else (amount,)
+    return sum(net.nodes[part].width for part in parts if net.nodes[part].op != "const")
+
+
+def _table_delay(bits: int, device: OperatorDelays) -> float:
+    """A function of so many bits."""
+    if bits <= max(device.fanin, device.joined_fanin):
+        return device.level_ns + max(0, bits - device.fanin) * device.joined_ns
+    return device.level_ns * max(1, ceil(log(max(2, bits), device.fanin) - 1e-9))
 
 
 def node_resources(net: Netlist, node: Node) -> Resources:
@@ -60,6 +76,8 @@ def node_resources(net: Netlist, node: Node) -> Resources:
             return Resources(lut=ceil(width / 2))
         case "eq" | "ne":
             return Resources(lut=ceil(width / 4))
+        case "shl" | "shru" | "shrs" if net.nodes[node.args[0]].op == "const":
+            return Resources(lut=width)
         case "shl" | "shru" | "shrs":
             return Resources(lut=ceil(width * ceil(log2(width + 1)) / 2))
         case "mul":

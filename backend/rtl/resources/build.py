@@ -40,6 +40,7 @@ from .nodes import (
     ZERO,
     Run,
     Value,
+    bits_known,
     constant,
     cut,
     extended,
@@ -266,7 +267,7 @@ class Graph(Folding):
             case Concat() | ArrayCreate():
                 return join(operands[::-1])
             case Extract():
-                return cut(operands[0], op.low, op.width)
+                return self._looked_up(op) or cut(operands[0], op.low, op.width)
             case Replicate():
                 return repeat(operands[0], op.width)
             case Mux():
@@ -278,6 +279,23 @@ class Graph(Folding):
             case Wire():
                 return operands[0]
         return self._node("input", op.width)
+
+    def _looked_up(self, op: Extract) -> Value:
+        """Low bits of a constant that a word of few bits shifts: a table for each; none of anything else."""
+        shift = self._defined.get(op.operands[0])
+        if not isinstance(shift, Gate) or shift.name != "comb.shru":
+            return ()
+        words, place = (self._values[name] for name in shift.operands)
+        read = [(n, low + k, 1) for n, low, c in place if n >= 0 and low >= 0 for k in range(c)]
+        varying = sum(count for node, _, count in place if node >= 0)
+        if not is_constant(words) or len(read) != varying or varying > self._family.inputs:
+            return ()
+        known = bits_known(words)
+        return join([self._table(known >> op.low + k, place, read) for k in range(op.width)])
+
+    def _table(self, words: int, place: Value, read: list[Run]) -> Value:
+        """A table: a bit of ``words`` at a place, and zero beyond them."""
+        return self._logic(f"table {words:x} {place}", 1, read, associative=False)
 
     def _gate(self, op: Gate, operands: list[Value]) -> Value:
         if op.name in _BITWISE:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import symbol
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.sums.adders import DepthError
 from allo.dialects.sums.digits import signed_digits
@@ -13,6 +11,7 @@ from allo.schedule.constants.arithmetic import NotExactError
 from allo.schedule.constants.emit import Emitter
 from allo.schedule.constants.linear import Value
 from allo.schedule.constants.trace import Store, Trace
+from allo.schedule.constants.unread import drop_unread
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import FoundLoop, find_loop
@@ -65,7 +64,7 @@ def constant_multiply(s: ScheduleState, axis: Axis, depth: int | None = None) ->
             help=f"give depth={error.least} or more, or leave it out.",
         ) from None
     loop.op.erase()
-    _drop_unread(s.module, loop.function)
+    drop_unread(s.module, loop.function)
 
 
 def _traced(module: ir.Module, loop: FoundLoop, what: str) -> tuple[Trace, list[Store]]:
@@ -115,18 +114,3 @@ def _no_weights(trace: Trace, what: str) -> ScheduleError:
         place_of(trace.loop),
         help="name the loop over the outputs of a product with a constant matrix.",
     )
-
-
-def _drop_unread(module: ir.Module, function: ir.Operation) -> None:
-    """Erase constant arrays that nothing reads any more."""
-    for op in [op for op in walk(function) if op.name == "memref.get_global"]:
-        if not list(op.result.uses):
-            op.erase()
-    read = {
-        ir.FlatSymbolRefAttr(op.attributes["name"]).value
-        for op in walk(module.operation)
-        if op.name == "memref.get_global"
-    }
-    for op in [op.operation for op in module.body.operations]:
-        if op.name == "memref.global" and "constant" in op.attributes and symbol(op) not in read:
-            op.erase()

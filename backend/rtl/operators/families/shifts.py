@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..netlist import Signal, mux
-from ..request import Builder, Drawing, Request, fitted
+from ..request import Builder, Drawing, Request, combinational, fitted
 from ..spec import Operator
 
 
@@ -36,9 +36,22 @@ def _barrel(op: str, a: Signal, amount: Signal) -> Signal:
     return mux(too_far, fill.repeat(a.width), a)
 
 
+def _table(request: Request, words: int) -> Operator:
+    """The low bits of a constant shifted by a word of few bits: a lookup table for each."""
+    (size, _), width = request.widths, request.result_width
+
+    def draw(a: Signal, place: Signal) -> Signal:
+        return a.net.const(words, size).shru(place.zext(size)).bits(0, width)
+
+    return combinational(request, Drawing(f"table_{size}x{width}_{words:x}", draw))
+
+
 def _build(request: Request) -> Operator:
     width, shift = request.result_width, _DRAW[request.op]
     name = request.op.removeprefix("arith.")
+    words = request.constant(0)
+    if words is not None and request.op == "arith.shrui" and request.widths[1] < request.widths[0]:
+        return _table(request, words)
     constant = request.constant(1)
     if constant is None:
         found = fitted(request, Drawing(f"{name}_i{width}", shift))

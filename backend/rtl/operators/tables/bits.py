@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count, product
+from math import ceil, log
 
 KEPT = 5
 """Cuts that a bit keeps."""
@@ -88,6 +89,18 @@ class Tables:
             return read[0]
         cuts = self._best(_joined(parts) for parts in product(*(bit.options for bit in read)))
         return Bit(self._through(*cuts[0]), 1 << next(self._marks), tuple(cuts))
+
+    def table(self, bits: Iterable[Bit]) -> Bit:
+        """A function of others as a table of its own: what they are made of stays outside of it."""
+        read = {bit.mark: bit.time for bit in bits if not is_known(bit)}
+        if not read:
+            return ZERO
+        late, leaves = max(read.values()), 0
+        for mark in read:
+            leaves |= mark
+        if len(read) > self._most:
+            return self.leaf(late + self._level_ns * ceil(log(len(read), self._few)))
+        return Bit(self._through(late, leaves), 1 << next(self._marks), ((late, leaves),))
 
     def reduced(self, bits: Iterable[Bit]) -> Bit:
         """An associative function of any number of bits: a tree that takes the earliest ones first."""

@@ -63,6 +63,8 @@ class Mapper:
                 return operands[0][-1:]
             case "ult" | "slt":
                 return (self._less(*operands),)
+            case "shru" if all(map(is_known, operands[0])):
+                return (self.tables.table(operands[1]),) * node.width
             case "shl" | "shru" | "shrs" if not all(map(is_known, operands[1])):
                 return self._shifted(node.op, *operands)
         late = max(map(latest, operands), default=0.0)

@@ -10,7 +10,7 @@ from allo.dialects.ranges.interval import INDEX_BITS, INDEX_RANGE
 from ...graph.linear import add, constant, scale
 from ...graph.making import DIVISIONS
 from ...graph.nodes import Lin, Node
-from ...graph.words import is_zero
+from ...graph.words import is_zero, top_of
 from ..records import Expr, Map, Op, element_width
 from . import bits
 from .builder import Bound, Deferred
@@ -35,6 +35,8 @@ _BY_CONSTANTS = frozenset(
 )
 _SHIFTS = frozenset({"arith.shli", "arith.shrsi", "arith.shrui"})
 _NOT_DEFERRED = frozenset({"arith.uitofp", "arith.sitofp", "arith.minui", "arith.maxui"})
+MOST_TABLE_BITS = 6
+"""Bits of the place in a table that is a shifted constant."""
 _UNSIGNED = frozenset({"arith.divui", "arith.remui", "arith.ceildivui", "arith.shrui"})
 _PURE_DIALECTS = ("arith.", "math.")
 _PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
@@ -92,6 +94,14 @@ class Arithmetic(Values):
 
     def _data_op(self, op: Op, nodes: list[Node]) -> Node:
         width = element_width(str(op.result_types[0]))
+        if op.name == "arith.shrui":
+            table = self._table(nodes[0], nodes[1], width)
+        elif op.name == "arith.trunci" and nodes[0].op == "arith.shrui":
+            table = self._table(nodes[0].operands[0], nodes[0].operands[1], width)
+        else:
+            table = None
+        if table is not None:
+            return table
         if op.name in _WIRES:
             return self._b.wire(_WIRES[op.name], nodes[0], width)
         if op.name == "arith.select":
@@ -107,6 +117,18 @@ class Arithmetic(Values):
             return wired
         types = tuple(_data_type(t) for t in op.operand_types)
         return self.compute(op, nodes, types, _data_type(op.result_types[0]))
+
+    def _table(self, words: Node, place: Node, width: int) -> Node | None:
+        """The low bits of a constant shifted by a word of few bits, None for any other words."""
+        bits = top_of(place)
+        if words.kind != "const" or place.kind == "const" or not 1 <= bits <= MOST_TABLE_BITS:
+            return None
+        if bits >= words.width or place.width not in (words.width, bits):
+            return None
+        types, given = (f"i{words.width}", f"i{bits}"), {"constants": (words.data, None)}
+        operator = self._library.find("arith.shrui", types, f"i{width}", given)
+        read = self._b.wire("slice", place, bits)
+        return self._b.op(operator, [words, read], name="arith.shrui")
 
     def _wired(self, name: str, nodes: list[Node]) -> Node | None:
         """An operation that only moves bits, None where it takes logic or is known."""

@@ -1,0 +1,1 @@
+"""Primitives that put tables in the place of arithmetic."""

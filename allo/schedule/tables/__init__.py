@@ -1,0 +1,1 @@
+"""Nests over few bits as lookup tables, for ``tabulate``."""

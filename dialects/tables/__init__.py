@@ -1,0 +1,1 @@
+"""Functions of bits as networks of lookup tables of few inputs."""
