@@ -17,15 +17,31 @@ CARDS: Mapping[str, Card] = {"u200": U200, "u250": U250, "u280": U280}
 """By the names of HLS targets' option ``device``."""
 
 
+HBM = "hbm"
+
+
 def check_placements(
-    card: Card | None, placed: Mapping[str, Placement], places: Mapping[str, SourcePlace | None]
+    card: Card | None,
+    placed: Mapping[str, Placement],
+    places: Mapping[str, SourcePlace | None],
+    part: str | None = None,
 ) -> None:
     """Whether a card has the channels in which arrays lie; one that is not known has them all.
+
+    Args:
+        part: the device, where it is known and no card is: DIMMs may lie beside it, but HBM lies in it.
 
     Raises:
         PlacementError: it lacks one.
     """
     for name, where in placed.items():
+        if card is None and part is not None and where.kind == HBM:
+            having = ", ".join(each.title for each in CARDS.values() if HBM in each.channels)
+            raise PlacementError(
+                f"{name} lies in {where}, and the device {part} has no HBM.",
+                places.get(name),
+                help=f"place it in 'ddr[0]' or 'on_chip', or build for a card with HBM: {having}.",
+            )
         if card is None or not where.outside:
             continue
         count = card.channels.get(where.kind, 0)

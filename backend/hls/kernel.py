@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from allo.backend.devices import family, family_of_part
-from allo.backend.devices.caches import check_caches
+from allo.backend.devices import DeviceRecord, family, family_of_part
+from allo.backend.devices.caches import check_caches, ram_bytes
+from allo.backend.devices.copies import refuse_copies
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.copying import BuiltOnce
@@ -28,6 +29,7 @@ from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.run_time_checks import insert_checks
 from allo.dialects.passes.stream_regions import make_regions
 from allo.dialects.reports.figures import DesignReport
+from allo.dialects.types import Stream
 from allo.target import BuildRequest
 
 from .emit.function import EmitOptions
@@ -124,8 +126,11 @@ class HlsKernel(BuiltOnce):
         if self.options.checks:
             self._checked = _copied(self.module)
         self.signature: Signature = read_signature(self.module, request.top)
+        copied = self.vendor.flat_top and request.wrap_io and not self._is_task_graph()
         if (board := DEVICES.get(self.options.device)) is not None:
             check_caches(self.module, family(family_of_part(board.part)))
+            if copied:
+                self._check_copies(family(family_of_part(board.part)))
         placed = placements_of(functions_of(self.module.operation)[request.top])
         asked, device = self.options.hbm_mapping, self.options.device
         apart = spread_over(placed) if self.vendor.name in SPREADING else {}
@@ -142,7 +147,6 @@ class HlsKernel(BuiltOnce):
             split_arguments(self.module, request.top, parts)
         banks = {name: where.banks for name, where in apart.items()}
         self.options = dataclasses.replace(self.options, hbm_mapping={**mapping, **banks})
-        copied = vendor.flat_top and request.wrap_io and not self._is_task_graph()
         kept: frozenset[int] = frozenset()
         if apart or packed:
             spreads = spread_ports(self.args, apart, packed)
@@ -163,6 +167,25 @@ class HlsKernel(BuiltOnce):
             self.module, request.top, self.vendor, emit, self.externals
         )
         self._emit_options = emit
+
+    def _check_copies(self, record: DeviceRecord) -> None:
+        """Whether a device holds the arrays that are copied whole, each by itself.
+
+        Raises:
+            CapacityError: it does not.
+        """
+        ram = ram_bytes(record)
+        if record.part is None or ram is None:
+            return
+        arguments = enumerate(self.signature.arguments)
+        whole = {
+            n: (each, "wrap_io=True asks for it")
+            for n, each in arguments
+            if each.shape and not isinstance(each.dtype, Stream)
+        }
+        otherwise = "build with wrap_io=False, so that loops reach it where it lies; "
+        top = self.top_func_name
+        refuse_copies(self.module, top, whole, ram, record.part.title, otherwise)
 
     def _is_task_graph(self) -> bool:
         """Whether the top is a region that prints as task invocations, which take the ports."""

@@ -16,7 +16,7 @@ from allo.dialects.options.kinds import from_above
 from allo.dialects.text.near import did_you_mean
 from allo.target import BuildRequest, find_target
 
-from ..rtl.interfaces.placed import card_of
+from ..rtl.interfaces.placed import card_of, part_of
 from .boundary.placed import placed_memory
 from .boundary.traffic import MemoryChannel, PerBank, StreamModel, Traffic, external_memory
 from .engines.interface import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
@@ -67,7 +67,11 @@ def build(request: BuildRequest) -> RTLModule:
     ports = simulation["memory"] is not None or options["external"]
     top = functions_of(core.operation)[request.top]
     simulation["memory"] = placed_memory(
-        top, simulation["memory"], options["clock_mhz"], card_of(options["device"])
+        top,
+        simulation["memory"],
+        options["clock_mhz"],
+        card_of(options["device"]),
+        part_of(options["device"]),
     )
     if options["interface"] is None and ports:
         options["external"] = (*options["external"], *(simulation["memory"] or ()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.dialects.boundary.arguments import Signature
 from allo.dialects.reports.roofline import Roofline
 
 from .boundary.foretold import Foretold, foretell
@@ -16,6 +17,7 @@ class Measured:
     """The words, the traffic and the transfers of the last run of a design."""
 
     design: HardwareDesign
+    signature: Signature
     result: SimResult | None
     _outside: Outside
 
@@ -38,11 +40,19 @@ class Measured:
         return transfers_of(self.design, self._outside, self.result.traffic, self.result.cycles)
 
     @property
-    def foretold(self) -> Foretold | None:
-        """Cycles and bytes of a run behind AXI4 masters, before one; None where they are not known."""
-        return foretell(self.design, self._outside)
+    def foretold(self) -> Foretold:
+        """Cycles and bytes of a run behind AXI4 masters, before one.
+
+        Raises:
+            PredictionError: it has no masters, or data decide how long it takes.
+        """
+        return foretell(self.design, self._outside, self.signature.place)
 
     @property
-    def roofline(self) -> Roofline | None:
-        """Operations of each loop beside the bytes that pass there, foretold as :attr:`foretold` is."""
-        return roofline_of(self.design, self._outside)
+    def roofline(self) -> Roofline:
+        """Operations of each loop beside the bytes that pass there, foretold as :attr:`foretold` is.
+
+        Raises:
+            PredictionError: as :attr:`foretold`.
+        """
+        return roofline_of(self.design, self._outside, self.signature.place)

@@ -189,7 +189,8 @@ def test_how_many_elements_is_not_foretold_where_data_decide_it() -> None:
     s = allo.customize(some)
     module = build(s, {"n": "m_axi", "at": "m_axi", "x": PASS, "y": "m_axi"}, stalls=0.0)
     assert [a.name for a in module.design.board.arrays if a.is_asked] == ["x"]
-    assert module.foretold is None
+    with pytest.raises(PredictionError, match="data decide how often loop .*i of some"):
+        _ = module.foretold
 
 
 def test_bytes_behind_masters_are_counted_once() -> None:
@@ -231,7 +232,8 @@ def test_a_window_in_front_of_a_cached_result_is_foretold(buffers: Any) -> None:
 
 def test_without_masters_nothing_is_foretold() -> None:
     s = allo.customize(add)
-    assert s.build(target="verilog", simulator="jit").foretold is None
+    with pytest.raises(PredictionError, match="Nothing of add is foretold .* has no AXI4 masters"):
+        _ = s.build(target="verilog", simulator="jit").foretold
 
 
 def test_a_bandwidth_that_is_not_looked_at_is_seen(monkeypatch) -> None:

@@ -66,6 +66,15 @@ def test_an_array_that_does_not_fit_is_refused(
     assert "a U280 (xcu280) holds 44,679,168 on chip." in text and help in text
 
 
+def test_cpp_that_copies_it_whole_is_refused_and_without_copies_it_is_not() -> None:
+    s = allo.customize(copied)
+    with pytest.raises(CapacityError, match="A is copied whole, as wrap_io=True asks for it") as e:
+        s.build(target="vitis_hls")
+    assert "build with wrap_io=False, so that loops reach it where it lies; " in str(e.value)
+    assert LOOP_I in str(e.value) and "^" in str(e.value)
+    assert "load_buf" not in s.build(target="vitis_hls", wrap_io=False).hls_code
+
+
 def test_what_is_advised_builds() -> None:
     s = allo.customize(copied)
     s.cache(s.A, at="i")

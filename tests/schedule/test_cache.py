@@ -293,6 +293,16 @@ def own(A: int32[4, 8], B: int32[4, 8]):
             lambda s: s.cache(s.B, "t", double_buffer=-3),
             "cache: double_buffer is -3, which is no number of buffers.",
         ),
+        (
+            gather,
+            lambda s: s.cache(s.B, "t", double_buffer=0),
+            "cache: double_buffer is 0, which is no number of buffers.",
+        ),
+        (
+            gather,
+            lambda s: s.cache(s.B, "t", double_buffer=1),
+            "cache: double_buffer is 1, which is no number of buffers.",
+        ),
     ],
 )
 def test_refusals(kernel, call, message):

@@ -183,7 +183,17 @@ CHANNEL = external_memory("hbm2", clock_mhz=200)[0]
             "A lies in hbm[32], which a U280 does not have.",
         ),
         ({"A": "hbm[32]"}, {}, "A lies in hbm[32], which a U280 does not have."),
-        ({"A": "hbm[32]"}, {"device": "ecp5"}, "A lies in hbm[32], and hbm has 32 channels."),
+        ({"A": "hbm[32]"}, {"device": "generic"}, "A lies in hbm[32], and hbm has 32 channels."),
+        (
+            {"A": "hbm[0]"},
+            {"device": "ecp5"},
+            "A lies in hbm[0], and the device LFE5U-85F has no HBM.",
+        ),
+        (
+            {"A": "hbm[0]"},
+            {"target": "vitis_hls", "device": "zedboard"},
+            "A lies in hbm[0], and the device zedboard has no HBM.",
+        ),
         (
             {"A": "hbm[0:3]"},
             {},

@@ -37,7 +37,6 @@ def of_arguments(
 def from_memory(schedule: Schedule, options: Mapping[str, Any]) -> int | None:
     """The cycles of a run behind its buses, as the module foretells them; None where it cannot tell."""
     try:
-        found = schedule.build(target="verilog", warnings=False, **options).foretold
+        return int(schedule.build(target="verilog", warnings=False, **options).foretold.cycles)
     except AlloError:
         return None
-    return None if found is None else int(found.cycles)

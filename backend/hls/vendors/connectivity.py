@@ -10,6 +10,8 @@ from allo.dialects.diagnostics import OptionError, PlacementError
 from allo.dialects.interfaces.placements import Placement
 from allo.dialects.options import read_options
 
+from .devices import DEVICES
+
 
 def bank_name(bank: int | str) -> str:
     """A bank as the linker spells it: ``HBM[3]`` for the channel 3."""
@@ -52,7 +54,9 @@ def placed_banks(
     arrays = [each for each in signature.arguments if each.shape is not None]
     places = {each.name: each.place for each in arrays}
     card = CARDS.get(device)
-    check_placements(card, placed, places)
+    board = DEVICES.get(device)
+    without = board is not None and board.memory != "HBM"
+    check_placements(card, placed, places, device if without else None)
     found = dict(mapping)
     for name, where in placed.items():
         last = f":{where.end - 1}" if where.count > 1 else ""

@@ -24,6 +24,12 @@ def card_of(device: str) -> Card | None:
     return None if part is None else part.card
 
 
+def part_of(device: str) -> str | None:
+    """The part that the users of a family are likely to have, by its title; None where there is none."""
+    part = family(device).part
+    return None if part is None else part.title
+
+
 def placed_interface(
     module: ir.Module,
     top: str,
@@ -44,7 +50,7 @@ def placed_interface(
         return interface
     arguments = read_signature(module, top).arguments
     places = {each.name: each.place for each in arguments}
-    check_placements(card_of(device), placed, places)
+    check_placements(card_of(device), placed, places, part_of(device))
     if interface is None and (external or not any(where.outside for where in placed.values())):
         return None
     if isinstance(interface, str):

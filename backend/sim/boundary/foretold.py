@@ -15,6 +15,7 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.interfaces.board import Board, Buffered, Master
 from allo.backend.rtl.interfaces.walk import folded, most_lanes
 from allo.dialects.core.partition import ArrayLayout
+from allo.dialects.diagnostics import PredictionError, SourcePlace
 from allo.dialects.interfaces.runs import Runs
 
 from .asked import request_cycles
@@ -109,15 +110,56 @@ class Foretold:
         return "\n".join([head, *rows, told])
 
 
-def foretell(design: HardwareDesign, outside: Outside) -> Foretold | None:
-    """What is foretold of a run; None without AXI4 masters, or where data decide how long the core takes."""
+def foretell(
+    design: HardwareDesign, outside: Outside, place: SourcePlace | None = None
+) -> Foretold:
+    """What is foretold of a run.
+
+    Args:
+        place: of the kernel, for errors.
+
+    Raises:
+        PredictionError: there are no AXI4 masters, or data decide how long the core takes.
+    """
+    name, board = design.report.top, board_of(design, place)
     told = _told(design, outside, "random")
-    if told is None or design.board is None or not any(map(is_updated, design.board.arrays)):
+    if told is None:
+        raise PredictionError(
+            f"No cycles of {name} are foretold: data decide {_undecided(design)}.",
+            place,
+            help="run it: mod.cycles are those of the last call.",
+        )
+    if not any(map(is_updated, board.arrays)):
         return told
     least, most = _told(design, outside, "apart"), _told(design, outside, "same")
     if least is None or most is None:
         return told
     return replace(told, between=(min(least.cycles, told.cycles), max(most.cycles, told.cycles)))
+
+
+def board_of(design: HardwareDesign, place: SourcePlace | None = None) -> Board:
+    """What a design with AXI4 masters has around it.
+
+    Raises:
+        PredictionError: it has no such masters.
+    """
+    if design.board is not None and design.board.masters:
+        return design.board
+    raise PredictionError(
+        f"Nothing of {design.report.top} is foretold from memory to memory: it has no AXI4 masters.",
+        place,
+        help='build it with configs={"interface": "m_axi"}, or s.place its arrays in channels; without '
+        "masters, report.cycles and mod.predict() say the cycles.",
+    )
+
+
+def _undecided(design: HardwareDesign) -> str:
+    """What data decide of a run, in words."""
+    for function in design.report.functions:
+        for loop, _ in function.innermost():
+            if loop.trips is None:
+                return f"how often loop {loop.name} of {function.name} runs"
+    return "how long its core takes"
 
 
 def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | None:

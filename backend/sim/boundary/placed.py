@@ -23,6 +23,7 @@ def placed_memory(
     memory: Mapping[str, Any] | str | None,
     clock_mhz: float,
     card: Card | None,
+    part: str | None,
 ) -> dict[str, Any] | None:
     """The option ``memory`` with the channels of arrays that the schedule places.
 
@@ -37,7 +38,7 @@ def placed_memory(
     signature = signature_of(function)
     values = entry_of(function).arguments
     places = {signature.name(n): place_of(value.location) for n, value in enumerate(values)}
-    check_placements(card, placed, places)
+    check_placements(card, placed, places, part)
     outside = {name: where for name, where in placed.items() if where.outside}
     if isinstance(memory, str) and not outside:
         raise OptionError(

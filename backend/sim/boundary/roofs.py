@@ -6,27 +6,32 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.reports.parts import DesignFigures
 from allo.dialects.reports.roofline import Point, Roofline
 
-from .foretold import Foretold, Passing, busiest, foretell, rate_of
+from .foretold import Foretold, Passing, board_of, busiest, foretell, rate_of
 from .traffic import Outside
 
 FLOATS, INTEGERS = "float operations", "integer products"
 
 
-def roofline_of(design: HardwareDesign, outside: Outside) -> Roofline | None:
-    """The roofline of a run, foretold; None where nothing is foretold of it."""
-    told = foretell(design, outside)
-    if told is None or design.board is None:
-        return None
+def roofline_of(
+    design: HardwareDesign, outside: Outside, place: SourcePlace | None = None
+) -> Roofline:
+    """The roofline of a run, foretold.
+
+    Raises:
+        PredictionError: nothing is foretold of it.
+    """
+    told, board = foretell(design, outside, place), board_of(design)
     report = design.report
     runs = _runs(report, told)
     points = list(_points(report, runs, told, outside))
     points.append(_whole(points, told, outside, report.float_ops or None))
-    masters = {master.bundle: master for master in design.board.masters}
+    masters = {master.bundle: master for master in board.masters}
     channels: dict[str, float] = {}
-    for array in design.board.arrays:
+    for array in board.arrays:
         route = outside.memory.get(array.name, ())
         for number, bundle in enumerate(array.bundles):
             one = (route[number % len(route)],) if route else ()

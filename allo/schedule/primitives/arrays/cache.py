@@ -79,7 +79,7 @@ def cache(
     buffer = find_buffer(s.module, s.top_func_name, target, "cache")
     loop = find_loop(s.module, s.top_func_name, at, "cache")
     _check_place(loop, buffer, lanes)
-    if double_buffer in (0, 1):
+    if isinstance(double_buffer, bool):
         copies = 2 if double_buffer else 0
     elif isinstance(double_buffer, int) and double_buffer >= 2:
         copies = double_buffer
@@ -87,7 +87,8 @@ def cache(
         raise ScheduleError(
             f"cache: double_buffer is {double_buffer!r}, which is no number of buffers.",
             place_of(loop.op),
-            help="give True for two buffers that iterations take in turn, or their number: 2 or more.",
+            help="give True for two buffers that iterations take in turn, or their number: 2 or more; "
+            "leave it out for one.",
         )
     effects = EffectAnalysis(s.module.operation)
     accesses = _accesses(effects, loop, buffer)

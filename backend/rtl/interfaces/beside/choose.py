@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
+from allo.backend.devices.copies import refuse_copies
 from allo.dialects._mlir import ir
 from allo.dialects.core.partition import unpartitioned
 from allo.dialects.diagnostics import InterfaceError
@@ -19,7 +20,6 @@ from allo.dialects.types import Stream, parse_type
 from ...design import ArrayInterface, HardwareDesign
 from ..arguments import Known
 from ..buses.bundles import bundles_of
-from .large import refuse_copies
 from .packed import packed_transfer, refused_packed
 
 LINE = 512

@@ -35,11 +35,13 @@ def refuse_copies(
     whole: Mapping[int, tuple[Parameter, str]],
     ram: int,
     title: str,
+    otherwise: str = "",
 ) -> None:
     """Refuse arrays that are copied whole, by position with the reason, where the device cannot hold them.
 
     Args:
         ram: bytes that the device has; ``title``: what it is called.
+        otherwise: what else a build does so that nothing is copied, before the advice to cache it.
 
     Raises:
         CapacityError: one is larger; it names the largest, and the outermost loop with a part that fits.
@@ -59,7 +61,7 @@ def refuse_copies(
         f"{name} is copied whole, as {why}, and takes {size:,} bytes; a {title} holds {ram:,} on "
         "chip.",
         parameter.place,
-        help=help,
+        help=otherwise + help,
     )
 
 
