@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allo.frontend.build import build_module
@@ -12,6 +12,27 @@ from allo.frontend.kernel_module import KernelModule
 
 _SOURCE = "<allo model"
 _numbers = itertools.count(1)
+
+
+def functions_of_text(
+    lines: Sequence[tuple[str, Any]], namespace: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The functions of a source text by name, as kernels that others may call.
+
+    Args:
+        lines: of the source.
+        namespace: what the text refers to.
+    """
+    return _executed("".join(f"{line}\n" for line, _ in lines), namespace)[0]
+
+
+def _executed(text: str, namespace: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """What a text defines, and the name of the file in its places."""
+    file = f"{_SOURCE} {next(_numbers)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names = {"__name__": file, **namespace}
+    exec(compile(text, file, "exec"), names)
+    return names, file
 
 
 def compile_text(
@@ -31,8 +52,5 @@ def compile_text(
     Raises:
         FrontendError: the text is no kernel.
     """
-    file = f"{_SOURCE} {next(_numbers)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names = {"__name__": file, **namespace}
-    exec(compile(text, file, "exec"), names)
+    names, file = _executed(text, namespace)
     return build_module(names[top], context=context), file

@@ -14,6 +14,7 @@ from allo.models.integers.arithmetic import Array
 from allo.models.origin import ReferenceOrigin
 from allo.models.places import place_of_caller
 from allo.models.storage.choices import Storage
+from allo.models.streams.schedule import CLOCK_MHZ, Streams, streamed
 from allo.models.types import Types
 
 from .convert import graph_of
@@ -35,6 +36,10 @@ def from_tflite(
     layouts: Mapping[str, Sequence[int]] | None = None,
     samples: int | None = None,
     lanes: int | None = None,
+    streams: bool = False,
+    target_fps: float | None = None,
+    clock_mhz: float = CLOCK_MHZ,
+    resources: Mapping[str, int] | None = None,
     verify: bool = False,
     verbose: bool = False,
 ) -> Any:
@@ -60,6 +65,11 @@ def from_tflite(
             ``"llvm"``, and is 8 for hardware.
         samples: a call takes so many samples, ``[samples, …]``, one after the other in the loop
             ``samples``. ``s.dataflow`` of that loop lets layers work side by side, each on another sample.
+        streams: layers are processes joined by streams, all at work at once on images one behind the
+            other. Of the options above, only ``samples`` goes with it. The schedule has ``folds``.
+        target_fps: of layers on streams, how many images a second their foldings shall reach.
+        clock_mhz: for which the foldings are chosen.
+        resources: of which they may take, ``"dsp"``, ``"lut"`` and ``"bram"`` (18 kbit).
         verify: compare with the integer reference on random inputs now, and after each step of the
             schedule.
         verbose: print the kernels and the core IR.
@@ -68,6 +78,7 @@ def from_tflite(
         ToolMissingError: the package ``tflite`` is not installed; the extra ``tflite`` brings it.
         ModelError: what is no TFLite file, or has dynamic shapes.
         UnsupportedOperatorError: an operator, or a form of one, that is not supported.
+        OptionError: a target that no folding of a layer meets.
         StepError: raised by a step of a verified schedule that changes the result.
     """
     network = read_network(model)
@@ -79,6 +90,10 @@ def from_tflite(
         {node.path: node.kind for node in network.nodes},
         JUDGE,
     )
+    if streams:
+        asked = Streams(samples or 1, target_fps, clock_mhz, resources)
+        streaming = streamed(graph, origin, asked)
+        return streaming if target == "mlir" else streaming.build(target)
     storage = Storage(weights_as_args, layouts or {})
     schedule = schedule_of(graph, origin, Types(None, ()), storage, samples)
     if lanes is None and target not in ("mlir", "llvm"):

@@ -1,0 +1,51 @@
+"""One row of each table, together within limits, that take the least: a small integer program for CP-SAT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from allo.backend.rtl.plan.exact.cp_sat import cp_sat
+
+WORK = 10.0
+"""What the solution may take in the solver's own measure of work, about seconds of a processor."""
+SCALE = 1_000_000
+"""What all there is of a resource counts in the sum that is made least."""
+
+
+def cheapest(
+    tables: Sequence[Sequence[Mapping[str, int]]], limits: Mapping[str, int]
+) -> list[int] | None:
+    """The row of each table, so that the shares of what there is add up to the least.
+
+    Args:
+        tables: rows of what each choice takes, by resource.
+        limits: what there is of each resource.
+
+    Returns:
+        The number of the row in each table; None where no rows are within the limits together.
+    """
+    model = cp_sat.CpModel()
+    chosen = []
+    for number, rows in enumerate(tables):
+        mine = [model.new_bool_var(f"t{number}r{row}") for row in range(len(rows))]
+        model.add_exactly_one(mine)
+        chosen.append(mine)
+    pairs = [
+        (variable, row)
+        for mine, rows in zip(chosen, tables, strict=True)
+        for variable, row in zip(mine, rows, strict=True)
+    ]
+    for kind, most in limits.items():
+        model.add(sum(row[kind] * variable for variable, row in pairs) <= most)
+    model.minimize(
+        sum(
+            sum(row[kind] * SCALE // max(most, 1) for kind, most in limits.items()) * variable
+            for variable, row in pairs
+        )
+    )
+    solver = cp_sat.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = WORK
+    if solver.solve(model) not in (cp_sat.OPTIMAL, cp_sat.FEASIBLE):
+        return None
+    return [next(k for k, v in enumerate(mine) if solver.value(v)) for mine in chosen]

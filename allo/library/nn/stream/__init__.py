@@ -1,0 +1,42 @@
+"""Streaming layers of quantised networks: units that take and give words of streams, side by side.
+
+Each unit is a kernel with a default schedule. :class:`Network` joins units by streams to a dataflow region;
+:func:`assemble` makes one of layers, with the foldings that :func:`choose` finds for a rate.
+"""
+
+from .assemble import assemble
+from .ends import Rounding, add, requantise
+from .folding import Target, choose
+from .layers import Fold, Layer, Product, Sum, Whole
+from .network import Network
+from .products import by_channel, matrix_vector, sum_bits
+from .shapes import Window
+from .whole import whole
+from .windows import window
+from .words import fork, resize, sink, source, thin
+
+__all__ = [
+    "Fold",
+    "Layer",
+    "Network",
+    "Product",
+    "Rounding",
+    "Sum",
+    "Target",
+    "Whole",
+    "Window",
+    "add",
+    "assemble",
+    "by_channel",
+    "choose",
+    "fork",
+    "matrix_vector",
+    "requantise",
+    "resize",
+    "sink",
+    "source",
+    "sum_bits",
+    "thin",
+    "whole",
+    "window",
+]

@@ -1,0 +1,112 @@
+"""``StreamSchedule``: the schedule of a network whose layers are processes, joined by streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from allo.dialects.diagnostics import ModelError
+from allo.frontend.build import build_module
+from allo.schedule.schedule import Schedule
+
+from ..graph import Model
+from ..origin import EachSample, Origin, each_sample
+from ..places import place_of_caller
+from .reading import LIBRARY, Reading
+
+CLOCK_MHZ = 100.0
+"""For which foldings are chosen where nothing else is said."""
+RESOURCES = {"dsp": 220, "lut": 53_200, "bram": 280}
+"""Of the board of most published rates (a Zynq-7020), where nothing else is said."""
+
+
+class StreamSchedule(Schedule):
+    """A network whose layers have processes of their own, all at work at once on images one behind the other.
+
+    Attributes:
+        origin: what the results are compared with, on example inputs.
+        layers: the layers, in order.
+        folds: the folding of each, by its name.
+        result_shape: of a call's result.
+    """
+
+    def __init__(self, kernel: Any, origin: Origin, reading: Reading, folds: Mapping[str, Any]):
+        super().__init__(kernel)
+        self.origin, self.layers, self.folds = origin, reading.layers, dict(folds)
+        ((_, image),) = [reading.image]
+        self.image_shape, self.result_shape = image, reading.result
+
+    def build(self, target: str | None = None, *args: Any, **options: Any) -> Any:
+        """As ``Schedule.build``; what is built takes images and returns the results."""
+        built = super().build(target, *args, **options)
+        if not callable(built):
+            return built
+        samples = self.origin.count if isinstance(self.origin, EachSample) else 1
+        return StreamedNetwork(built, samples, self.result_shape)
+
+
+class StreamedNetwork:
+    """A built network, called with images: ``module(images)`` returns its results.
+
+    Attributes:
+        module: what ``Schedule.build`` gave.
+    """
+
+    def __init__(self, module: Any, samples: int, result: tuple[int, ...]) -> None:
+        self.module, self._samples, self._result = module, samples, result
+
+    def __call__(self, images: Any, **options: Any) -> Any:
+        """The results of images, ``[samples, …]`` as the network has them."""
+        given = np.asarray(images)
+        flat = np.zeros((self._samples, int(np.prod(self._result))), np.int8)
+        self.module(given.reshape(self._samples, *given.shape[-3:]), flat, **options)
+        return flat.reshape(self._samples, *self._result)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """How a network is put on streams.
+
+    Attributes:
+        samples: images of a call.
+        target_fps: images a second; None for the foldings that take the least.
+        clock_mhz: for which they are chosen.
+        resources: that there are.
+    """
+
+    samples: int = 1
+    target_fps: float | None = None
+    clock_mhz: float = CLOCK_MHZ
+    resources: Mapping[str, int] | None = None
+
+
+def streamed(model: Model, origin: Origin, asked: Streams) -> StreamSchedule:
+    """The schedule of a graph whose layers are processes.
+
+    Raises:
+        UnsupportedOperatorError: an operator that no streaming layer is for.
+        OptionError: a target that no folding meets; the layer that sets the bound is named.
+        ModelError: a target that is no rate.
+    """
+    library = import_module(LIBRARY)
+    if asked.target_fps is not None and not asked.target_fps > 0:
+        raise ModelError(
+            f"target_fps is {asked.target_fps!r}, and no rate.",
+            place_of_caller(),
+            help="give images a second, such as target_fps=1000.",
+        )
+    origin = each_sample(origin, asked.samples)
+    reading = Reading(model)
+    target = library.Target(asked.target_fps or 1e-9, asked.clock_mhz, asked.resources or RESOURCES)
+    folds = library.choose(reading.layers, target)
+    made = library.assemble("network", reading.layers, reading.image, folds, asked.samples)
+    schedule = StreamSchedule(build_module(made.region()), origin, reading, folds)
+    made.apply(schedule)
+    return schedule

@@ -1,0 +1,143 @@
+"""Streaming units: each alone against NumPy in hardware, joined, and refused where a folding does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import allo.dataflow as df
+from allo.errors import OptionError
+from allo.ir.types import Stream, UInt
+from allo.library.nn import stream
+
+HARDWARE = {"target": "verilog", "simulator": "jit", "device": "xc7", "clock_mhz": 100}
+
+
+def words(elements: np.ndarray, bits: int = 8) -> list[int]:
+    """Each row as one number, its first element in the lowest bits."""
+    mask = (1 << bits) - 1
+    return [sum((int(e) & mask) << (bits * k) for k, e in enumerate(row)) for row in elements]
+
+
+def through(unit: Any, given: list[int], count: int) -> tuple[list[int], Any]:
+    """What a unit of one stream in and one out makes of words, in hardware."""
+    come_bits, go_bits = (unit.ports[port].bits for port in ("come", "go"))
+
+    @df.region()
+    def alone(come: Stream[UInt(come_bits), 2], go: Stream[UInt(go_bits), 2]):
+        @df.kernel(mapping=[1], args=[])
+        def stage():
+            unit(come, go)
+
+    s = df.customize(alone)
+    s.compose(unit)
+    module = s.build(**HARDWARE)
+    kinds = [
+        np.dtype(f"uint{max(8, 1 << (bits - 1).bit_length())}") if bits <= 64 else object
+        for bits in (come_bits, go_bits)
+    ]
+    result = np.zeros(count, kinds[1])
+    module(np.array(given, kinds[0]), result)
+    return [int(word) for word in result], module
+
+
+def windows_of(images: np.ndarray, shape: stream.Window, fill: int) -> np.ndarray:
+    """``[image, row, column, window row, window column, channel]``."""
+    (kh, kw), (sh, sw), (above, left) = shape.kernel, shape.stride, shape.before
+    rows, columns = shape.places
+    reach = (rows - 1) * sh + kh, (columns - 1) * sw + kw
+    padded = np.full((len(images), *reach, images.shape[3]), fill, images.dtype)
+    inside = padded[:, above:, left:][:, : images.shape[1], : images.shape[2]]
+    inside[...] = images[:, : inside.shape[1], : inside.shape[2]]
+    return np.stack(
+        [
+            np.stack(
+                [padded[:, y * sh : y * sh + kh, x * sw : x * sw + kw] for x in range(columns)], 1
+            )
+            for y in range(rows)
+        ],
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "by_channel"),
+    [
+        (stream.Window((6, 6, 4), (6, 6), before=(1, 1)), False),
+        (stream.Window((7, 6, 4), (3, 3), kernel=(2, 3), stride=(2, 2), before=(0, 1)), True),
+    ],
+)
+def test_windows_go_in_every_cycle(shape: stream.Window, by_channel: bool) -> None:
+    images = np.random.default_rng(0).integers(-128, 128, (2, *shape.image)).astype(np.int8)
+    unit = stream.window(shape, simd=2, samples=2, fill=-5, by_channel=by_channel)
+    wanted = windows_of(images, shape, -5)
+    if by_channel:
+        parts = wanted.reshape(*wanted.shape[:-1], 2, 2)
+        wanted = np.moveaxis(parts, -2, 3)
+    expected = words(wanted.reshape(-1, 2))
+    found, module = through(unit, words(images.reshape(-1, 2)), len(expected))
+    assert found == expected
+    assert module.cycles == module.report.cycles
+    assert module.cycles < len(expected) + 2 * shape.slots * shape.image[1] + 8
+    found[7] ^= 1
+    assert found != expected
+
+
+def test_two_products_on_a_multiplier() -> None:
+    rng = np.random.default_rng(1)
+    matrix = rng.integers(-128, 128, (4, 6)).astype(np.int8)
+    matrix[1] = -128  # the product of the extremes, beside others
+    vectors = rng.integers(-128, 128, (5, 6)).astype(np.int8)
+    vectors[2] = -128
+    sums = vectors.astype(int) @ matrix.T.astype(int)
+    bits = stream.sum_bits(matrix, -128, 127)
+    for pe, blocks in ((2, 3), (1, 3)):
+        unit = stream.matrix_vector(matrix, pe=pe, simd=3, vectors=5)
+        expected = words(sums.reshape(-1, pe), bits)
+        found, module = through(unit, words(vectors.reshape(-1, 3)), len(expected))
+        assert found == expected
+        assert module.report.resources["dsp"] == blocks
+        assert module.cycles == module.report.cycles < 5 * 24 // (3 * pe) + 10
+
+
+def test_a_folding_that_does_not_divide() -> None:
+    matrix = np.ones((12, 9), np.int8)
+    with pytest.raises(OptionError, match="pe of layer is 5, which does not divide 12") as caught:
+        stream.matrix_vector(matrix, pe=5, simd=3, name="layer")
+    assert "give 4 or 6, the nearest that do" in str(caught.value)
+
+
+def test_ends_of_a_stream_have_equal_words() -> None:
+    network = stream.Network("two")
+    network.add(stream.source(1, (4, 4, 4), 2), image="x", go="pixels")
+    with pytest.raises(
+        OptionError, match="Stream pixels has words of 16 bits at source, and of 32"
+    ):
+        network.add(stream.thin((4, 4, 4), (2, 2), simd=4), come="pixels", go="some")
+
+
+def layer(places: int) -> stream.Product:
+    rounding = stream.Rounding(1, 0, 8, wide=32)
+    return stream.Product("slow", ("x",), np.ones((8, 8), np.int8), places, 0, 20, rounding)
+
+
+def test_the_cheapest_folding_of_a_rate() -> None:
+    some = {"dsp": 64, "lut": 9000, "bram": 20}
+    folds = [
+        stream.choose([layer(100)], stream.Target(fps, 100.0, some))["slow"]
+        for fps in (15_000, 200_000)
+    ]
+    assert [fold.cycles for fold in folds] == [6400, 400]
+    assert folds[0].dsp < folds[1].dsp
+
+
+def test_a_rate_that_no_folding_meets() -> None:
+    some = {"dsp": 64, "lut": 9000, "bram": 20}
+    with pytest.raises(OptionError, match="No folding of layer slow takes 50 cycles") as caught:
+        stream.choose([layer(100)], stream.Target(2_000_000, 100.0, some))
+    assert "it takes 100 at least" in str(caught.value)
+    assert "ask for at most 1,000,000 images a second" in str(caught.value)
+    with pytest.raises(OptionError, match="of 2 dsp they take 10 at least, layer slow 10 of"):
+        stream.choose([layer(100)], stream.Target(200_000, 100.0, some | {"dsp": 2}))
