@@ -18,7 +18,7 @@ from .budget import Asked, Built, Progress, check_units, excess, score, too_larg
 from .check import Checker
 from .deadline import Overdue, deadline
 from .greedy import work_bound
-from .model.kernel import Kernel, banks_of
+from .model.kernel import Kernel
 from .model.rows import space_of
 from .model.units import Units
 from .narrow import refuse_banks, smaller, without
@@ -264,23 +264,12 @@ class Search:
             return problem
         if built is None:
             return None
-        self._learn(built, choice)
+        taken, device = built.report.resources, self.asked.device
+        self.corrections.learn(self.kernel, choice, taken, self.asked.limits, device)
         if not excess(self.asked.limits, built.report):
             self.good.append(built)
         self._say("solving")
         return built
-
-    def _learn(self, built: Built, choice: Choice) -> None:
-        """Correct the model by what the report says."""
-        taken, limits = built.report.resources, self.asked.limits
-        if choice.lut:
-            self.corrections.lut = max(0.5, taken.get("lut", 0) / choice.lut)
-        if choice.dsp:
-            self.corrections.dsp = max(1.0, taken.get("dsp", 0) / choice.dsp)
-        if limits.bram is not None and taken.get("bram", 0) > limits.bram:
-            local = [name for name, array in self.kernel.arrays.items() if array.local]
-            banks = banks_of(choice.banks, local)
-            self.corrections.bram = max(self.corrections.bram, taken["bram"] / max(1, banks))
 
     def _bound(self, problem: Problem) -> None:
         """The cycles that no choice is below, by the model."""

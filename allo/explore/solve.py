@@ -14,7 +14,8 @@ from math import lcm, prod
 from allo.backend.rtl.plan.exact.cp_sat import cp_sat
 
 from .greedy import OF_BANK, is_whole, reduced
-from .model.kernel import Dimension, Kernel, Unit
+from .model.blocks import Blocks
+from .model.kernel import Dimension, Kernel, Unit, banks_of
 from .model.rows import Limits, Row, Space
 from .model.units import Units
 
@@ -66,12 +67,35 @@ class Corrections:
     Attributes:
         lut, dsp: measured to modelled.
         bram: blocks of memory for each bank of a local array.
+        blocks: measured to those that arrays of a network take by themselves, more than which a first
+            design takes for its ports.
     """
 
     lut: float = 1.0
     dsp: float = 1.0
     bram: float = 2.0
+    blocks: float = 1.3
     done: list[Choice] = field(default_factory=list)
+
+    def learn(
+        self,
+        kernel: Kernel,
+        choice: Choice,
+        taken: Mapping[str, int],
+        limits: Limits,
+        device: str,
+    ) -> None:
+        """Correct the model by what the report of a choice says."""
+        if choice.lut:
+            self.lut = max(0.5, taken.get("lut", 0) / choice.lut)
+        if choice.dsp:
+            self.dsp = max(1.0, taken.get("dsp", 0) / choice.dsp)
+        if limits.bram is None or taken.get("bram", 0) <= limits.bram:
+            return
+        local = [name for name, array in kernel.arrays.items() if array.local]
+        self.bram = max(self.bram, taken["bram"] / max(1, banks_of(choice.banks, local)))
+        known = max(1, Blocks(device).of_local(kernel, choice.banks))
+        self.blocks = max(self.blocks, taken["bram"] / known)
 
     def scaled(self, limits: Limits) -> Limits:
         """Limits for what the model says, where reports have more."""

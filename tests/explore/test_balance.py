@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from math import lcm
 
 import pytest
 
 import allo
+from allo import Partition
 from allo.backend.devices import DEFAULT_DEVICE
-from allo.explore.model.kernel import banks_of
+from allo.designs.networks.chains import THREE_PRODUCTS
+from allo.explore.model.blocks import Blocks
 from allo.explore.model.rows import Limits, space_of
 from allo.explore.model.units import Units
 from allo.explore.networks import arranged, choice_of_layers, has_many
 from allo.explore.networks.balance import balanced
 from allo.explore.networks.tables import divided
 from allo.explore.solve import Corrections, Problem, least_banks
-from allo.ir.types import float32
+from allo.ir.types import float32, int16, int32
 
 
 def scores(A: float32[16, 16], B: float32[16, 16], C: float32[16, 16]) -> float32[16, 16]:
@@ -102,20 +105,54 @@ def test_the_same_choice_is_not_made_again() -> None:
     assert choice_of_layers(given, Corrections(), choice.cycles, 5.0)[0] is None
 
 
+def multiplied(X: int16[64, 96], by: int16[96]) -> int32[64, 96]:
+    Y: int32[64, 96]
+    for i, j in allo.grid(64, 96):
+        Y[i, j] = X[i, j] * by[j]
+    return Y
+
+
+def layers(X: int16[64, 96], a: int16[96], b: int16[96]) -> int32[64, 96]:
+    """One function for two calls, whose results are two arrays, and one array for the narrow sums."""
+    A = multiplied(X, a)
+    B = multiplied(X, b)
+    S: int16[64, 96]
+    Y: int32[64, 96]
+    for i0, j0 in allo.grid(64, 96, name="sums"):
+        S[i0, j0] = (A[i0, j0] + B[i0, j0]) >> 16
+    for i1, j1 in allo.grid(64, 96, name="next"):
+        Y[i1, j1] = S[i1, j1] * S[i1, j1]
+    return Y
+
+
 def test_memory_of_the_device_limits_the_banks() -> None:
-    wide = balanced_cycles(problem(scores, 64), None)
-    narrow = balanced_cycles(problem(scores, 64, 16), 16)
+    given = problem(THREE_PRODUCTS.kernel, 256)
+    plain = Blocks(DEFAULT_DEVICE).of_local(given.kernel, {})
+    wide, narrow = balanced_cycles(given, None), balanced_cycles(given, plain)
     assert wide < narrow
 
 
+@pytest.mark.parametrize("banks", [1, 4, 32])
+def test_blocks_of_memory_are_those_of_the_report(banks: int) -> None:
+    s = allo.customize(layers)
+    kernel = arranged(s).kernel
+    needs = {("layers:A", 1): banks, ("layers:S", 1): banks}
+    assert needs.keys() <= {(array, 1) for array in kernel.arrays}
+    for array in ("A", "S"):
+        s.partition(getattr(s, array), Partition.Cyclic, 2, banks)
+    found = s.estimate(device=DEFAULT_DEVICE, warnings=False).resources.get("bram", 0)
+    assert Blocks(DEFAULT_DEVICE).of_local(kernel, needs) == found
+
+
 def balanced_cycles(given: Problem, bram: int | None) -> int:
+    blocks = Blocks(given.units.device)
     rows = balanced(
-        given.kernel, given.space, given.units, given.limits, of_bank=2.0, pool=None, until=1e9
-    )
+        given.kernel, given.space, given.units, replace(given.limits, bram=bram),
+        blocks=blocks, ratio=1.0, pool=None, until=1e9,
+    )  # fmt: skip
     assert rows is not None
-    local = [name for name, array in given.kernel.arrays.items() if array.local]
     if bram is not None:
-        assert banks_of(least_banks(rows), local) <= bram / 2 + len(local)
+        assert blocks.of_local(given.kernel, least_banks(rows)) <= bram
     return sum(row.cycles for row in rows.values())
 
 

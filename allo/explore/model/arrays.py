@@ -58,10 +58,20 @@ class Arrays:
         for name, calls in given.items():
             if name == f"{function}:{buffer}":
                 banked |= {dim - 1: factor for dim, _, factor in calls}
-        self.found[handle] = Array(handle, handle, shape, _bits(kind), local, banked, obstacle)
+        copies = sum(_is_memory(member) for member in members)
+        self.found[handle] = Array(
+            handle, handle, shape, _bits(kind), local, banked, obstacle, copies
+        )
 
 
 def _bits(kind: ir.MemRefType) -> int:
     element = kind.element_type
     width = getattr(element, "width", None)
     return int(width) if width else 64
+
+
+def _is_memory(value: ir.Value) -> bool:
+    """Whether a name of an array is where it is made: no argument, and nothing that its function returns."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    return all(use.owner.name != "func.return" for use in value.uses)

@@ -130,6 +130,8 @@ class Array:
         local: whether it is made inside, and so takes memory of the design.
         banked: dimensions the user has partitioned, with their banks.
         obstacle: why it cannot be partitioned, or "".
+        copies: how many memories these are: results of all calls of a function have one key, what the top
+            function returns is none.
     """
 
     key: str
@@ -139,6 +141,7 @@ class Array:
     local: bool
     banked: Mapping[int, int]
     obstacle: str = ""
+    copies: int = 1
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from math import lcm, prod
 import numpy as np
 
 from ..greedy import AREA, MORE, OF_BANK, TABLES, choosing, least_cycles
+from ..model.blocks import Blocks
 from ..model.kernel import Dimension, Kernel, Unit
 from ..model.rows import Limits, Row, Space
 from ..model.units import Units
@@ -70,7 +71,7 @@ class Balance:
     """A choice of rows for a kernel, and its improvement.
 
     Args:
-        of_bank: blocks of memory that a bank of a local array takes.
+        blocks: what arrays take of block RAM; ``ratio``: blocks of a report for each of these.
         pool: units of each operation, at most.
     """
 
@@ -81,10 +82,13 @@ class Balance:
         units: Units,
         limits: Limits,
         start: Mapping[int, Row],
-        of_bank: float,
+        blocks: Blocks,
+        ratio: float = 1.0,
         pool: Mapping[Unit, int] | None = None,
     ) -> None:
         self._kernel = kernel
+        self._blocks = blocks
+        self._known: dict[tuple[str, tuple[int, ...]], int] = {}
         self._limits = limits
         self.rows = dict(start)
         self._names = list(space.units)
@@ -97,11 +101,7 @@ class Balance:
         }
         self._pool = None if pool is None else np.array([pool.get(u, 0) for u in self._names])
         self._local = {name for name, array in kernel.arrays.items() if array.local}
-        self._most = (
-            None
-            if limits.bram is None
-            else int(limits.bram / max(of_bank, 1e-3)) + len(self._local)
-        )
+        self._most = None if limits.bram is None else limits.bram / ratio
         least = least_cycles(kernel, space)
         whole = sum(least[n] for n in start)
         self._of_table = AREA * whole / (limits.lut or TABLES)
@@ -226,12 +226,14 @@ class Balance:
             fits &= (table.units <= self._pool[None, :]).all(axis=1)
         before = _banks(state.needs)
         spread = np.full(count, float(sum(before.values())))
-        whole = len(self._local - before.keys() - table.arrays)
-        whole += sum(banks for array, banks in before.items() if array in self._local)
-        local = np.full(count, float(whole))
+        memory = np.zeros(count)
+        if self._most is not None:
+            memory += sum(self._memory(a, state.needs) for a in self._local - table.arrays)
         for array in table.arrays:
             joint, own = np.ones(count, np.int64), np.ones(count, np.int64)
             known = before.get(array, 0)
+            shape = self._kernel.arrays[array].shape
+            words = np.full(count, prod(shape), np.int64)
             rest = {dim: f for dim, f in state.needs.items() if dim[0] == array}
             for dim in {*rest, *(d for d in table.needs if d[0] == array)}:
                 need = table.needs.get(dim, np.ones(count, np.int64))
@@ -239,16 +241,26 @@ class Balance:
                 fits &= (most % need == 0) & (most % rest.get(dim, 1) == 0)
                 joint *= most
                 own *= need
+                words = words // shape[dim[1]] * -(-shape[dim[1]] // most)
             fits &= joint <= MORE * np.maximum(own, max(known, 1))
             spread += joint - known
-            local += (joint - known) if array in self._local else 0
+            if self._most is not None and array in self._local:
+                memory += self._blocks.of_banks(self._kernel.arrays[array], joint, words)
         if self._most is not None:
-            fits &= local <= self._most
+            fits &= memory <= self._most
         tables = units @ self._lut + np.maximum(table.beside, state.beside) + OF_BANK * spread
         cost: np.ndarray = np.where(
             fits, state.cycles + table.cycles + self._of_table * tables, np.inf
         )
         return cost
+
+    def _memory(self, array: str, needs: Mapping[Dimension, int]) -> int:
+        """Blocks of a local array."""
+        found = self._kernel.arrays[array]
+        factors = tuple(needs.get((array, dim), 1) for dim in range(len(found.shape)))
+        if (array, factors) not in self._known:
+            self._known[array, factors] = self._blocks.of(found, needs)
+        return self._known[array, factors]
 
 
 def _banks(needs: Mapping[Dimension, int]) -> dict[str, int]:
@@ -265,14 +277,15 @@ def balanced(
     units: Units,
     limits: Limits,
     *,
-    of_bank: float,
+    blocks: Blocks,
+    ratio: float,
     pool: Mapping[Unit, int] | None,
     until: float,
 ) -> dict[int, Row] | None:
     """A row for each nest that fit together, nests one after the other; None where none is found.
 
     Args:
-        of_bank: blocks of memory that a bank of a local array takes.
+        blocks: what arrays take of block RAM; ``ratio``: blocks of a report for each of these.
         pool: units of each operation with which a choice is begun: the nests that take longest would leave
             nothing to units of other kinds. It goes on with all that the limits allow.
         until: of the processor time, when the best so far is taken.
@@ -280,8 +293,8 @@ def balanced(
     start = {n: min(space.rows[n], key=_smallest) for n in choosing(kernel, space)}
     best: Balance | None = None
     for given in [pool, None] if pool else [None]:
-        begun = Balance(kernel, space, units, limits, start, of_bank, given)
-        whole = Balance(kernel, space, units, limits, begun.improve(until), of_bank)
+        begun = Balance(kernel, space, units, limits, start, blocks, ratio, given)
+        whole = Balance(kernel, space, units, limits, begun.improve(until), blocks, ratio)
         whole.improve(until)
         if whole.fits() and (best is None or whole.cost() < best.cost()):
             best = whole

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 
 from ..greedy import choosing, first_choice
+from ..model.blocks import Blocks
 from ..model.kernel import Kernel
 from ..model.rows import Limits
 from ..solve import Choice, Corrections, Problem, choice_of
@@ -43,7 +44,8 @@ def choice_of_layers(
         problem.space,
         problem.units,
         corrections.scaled(problem.limits),
-        of_bank=corrections.bram,
+        blocks=Blocks(problem.units.device),
+        ratio=corrections.blocks,
         pool=None if division is None else division.pool,
         until=time.process_time() + max(LEAST, seconds),
     )
