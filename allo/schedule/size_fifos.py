@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
 from allo.dialects.reports.sizing import Sizing
+from allo.dialects.streams.outline import FLOW
 
 from .primitives.arrays.fifo_depths import fifo_depths, holders_of
 from .state import ScheduleState
@@ -29,29 +30,34 @@ def sized_fifos(s: Any, loss: float, inputs: Sequence[Any], options: Mapping[str
         )
     module = s.build(target="verilog", **options)
     found: Sizing = module.size_fifos(inputs, float(loss), lambda *fifo: _holder(s, *fifo))
+    places = [(fifo, _place(s, fifo.region, fifo.name)) for fifo in found.fifos]
     changed = [
-        fifo
-        for fifo in found.fifos
-        if fifo.after != fifo.before and _exists(s, fifo.region, fifo.name)
+        (fifo, place) for fifo, place in places if place is not None and fifo.after != fifo.before
     ]
     if changed:
-        names = [f"{fifo.region}:{fifo.name}" for fifo in changed]
-        fifo_depths(s, names, [fifo.after for fifo in changed])
+        names = [f"{place}:{fifo.name}" for fifo, place in changed]
+        fifo_depths(s, names, [fifo.after for fifo, _ in changed])
     return found
 
 
 def _holder(s: ScheduleState, region: str, name: str) -> object:
     """What says the depth of a FIFO: the same for FIFOs that have one depth."""
-    if not _exists(s, region, name):
+    place = _place(s, region, name)
+    if place is None:
         return region, name
-    (holder, *_) = holders_of(s.module, region, name)
+    (holder, *_) = holders_of(s.module, place, name)
     return (region, holder) if isinstance(holder, str) else (region, name)
 
 
-def _exists(s: ScheduleState, region: str, name: str) -> bool:
-    """Whether a FIFO is one of the program: a build makes more of them for tasks."""
-    try:
-        holders_of(s.module, region, name)
-    except UnknownHandleError:
-        return False
-    return True
+def _place(s: ScheduleState, region: str, name: str) -> str | None:
+    """The function of the program that has a FIFO; None of those that a build makes for tasks.
+
+    Calls with arrays that ``to`` made FIFOs of lie in a function of their own once they are built.
+    """
+    for function in (region, region.rpartition(FLOW)[0]):
+        try:
+            holders_of(s.module, function, name)
+        except UnknownHandleError:
+            continue
+        return function
+    return None

@@ -14,6 +14,9 @@ from .space import stream_space
 from .trace import known_index
 from .values import free_values, variable_name
 
+FLOW = "_flow"
+"""What ends the name of a function that calls with FIFOs between them are taken out into."""
+
 
 class Outliner:
     """Moves the processes of one function into functions of their own, called by a region."""
@@ -112,10 +115,10 @@ class Outliner:
         return function
 
     def _flow(self, calls: Sequence[ir.Operation]) -> ir.Operation:
-        """A function ``<name>_flow`` of the calls, called in their place."""
+        """A function ``<name>_flow`` (``FLOW``) of the calls, called in their place."""
         if "dataflow" in self._function.attributes:
             del self._function.attributes["dataflow"]
-        made = new_function(self._free(f"{self._name}_flow"), self._function)
+        made = new_function(self._free(f"{self._name}{FLOW}"), self._function)
         ops = [*_own_arrays(calls), *calls]
         body = _Body(self._function, made)
         copies = {v: body.inside(v) for v in free_values(ops)}
