@@ -1,4 +1,4 @@
-"""Schedules found for networks of images at 3 × 32 × 32: MobileNet and VGG-16, int8, with the DSPs of CODO.
+"""Schedules found for networks of images at 3 × 32 × 32, int8, with the DSPs of CODO: three networks.
 
 scripts/python benchmarks/autoschedule_images.py [--network NAME ...] [--seconds S]
 
@@ -23,6 +23,7 @@ import numpy as np
 from allo.backend.devices import DEFAULT_DEVICE, resources_of
 from allo.designs.networks.mobilenet import MOBILENET
 from allo.designs.networks.network import Network
+from allo.designs.networks.resnet import RESNET
 from allo.designs.networks.vgg import VGG
 from allo.errors import CapacityWarning
 from allo.explore import FoundSchedule
@@ -43,6 +44,7 @@ class Published:
 
 NETWORKS = {
     "mobilenet": Published(MOBILENET, 80_000, 220),
+    "resnet": Published(RESNET, 1_690_000, 468),
     "vgg": Published(VGG, 1_220_000, 376),
 }
 

@@ -71,6 +71,59 @@ def requantised_bordered[C: int32, H: int32, W: int32, shift: int32](
     return Y
 
 
+def biased_bordered[C: int32, H: int32, W: int32, shift: int32](
+    S: int32[C, H, W], b: int32[C]
+) -> int8[C, H + 2, W + 2]:
+    """ReLU of sums and a bias for each channel, as int8 again, with a border of one zero."""
+    Y: int8[C, H + 2, W + 2] = 0
+    for c, y, x in allo.grid(C, H, W):
+        Y[c, y + 1, x + 1] = min(max((S[c, y, x] + b[c]) >> shift, 0), 127)
+    return Y
+
+
+def halved[O: int32, C: int32, H: int32, W: int32](
+    X: int8[C, H * 2 + 2, W * 2 + 2], F: int8[O, C]
+) -> int32[O, H, W]:
+    """Sums of a 1 × 1 convolution of every other row and column of bordered images."""
+    S: int32[O, H, W] = 0
+    for o, y, x in allo.grid(O, H, W):
+        for c in allo.reduction(C):
+            S[o, y, x] += F[o, c] * X[c, 2 * y + 1, 2 * x + 1]
+    return S
+
+
+def joined_bordered[C: int32, H: int32, W: int32, shift: int32](
+    S: int32[C, H, W], b: int32[C], X: int8[C, H + 2, W + 2]
+) -> int8[C, H + 2, W + 2]:
+    """ReLU of what sums make of int8 and the block's bordered input ``X``, as int8 with a border."""
+    Y: int8[C, H + 2, W + 2] = 0
+    for c, y, x in allo.grid(C, H, W):
+        Y[c, y + 1, x + 1] = min(max(((S[c, y, x] + b[c]) >> shift) + X[c, y + 1, x + 1], 0), 127)
+    return Y
+
+
+def joined[C: int32, H: int32, W: int32, shift: int32](
+    S: int32[C, H, W], b: int32[C], X: int8[C, H + 2, W + 2]
+) -> int8[C, H, W]:
+    """The same without a border, for the last block."""
+    Y: int8[C, H, W]
+    for c, y, x in allo.grid(C, H, W):
+        Y[c, y, x] = min(max(((S[c, y, x] + b[c]) >> shift) + X[c, y + 1, x + 1], 0), 127)
+    return Y
+
+
+def joined_halved[C: int32, H: int32, W: int32, shift: int32, shift_of_input: int32](
+    S: int32[C, H, W], b: int32[C], T: int32[C, H, W], d: int32[C]
+) -> int8[C, H + 2, W + 2]:
+    """The same where the block's input is of another size: sums ``T`` with a bias are made of it."""
+    Y: int8[C, H + 2, W + 2] = 0
+    for c, y, x in allo.grid(C, H, W):
+        Y[c, y + 1, x + 1] = min(
+            max(((S[c, y, x] + b[c]) >> shift) + ((T[c, y, x] + d[c]) >> shift_of_input), 0), 127
+        )
+    return Y
+
+
 def pooled[C: int32, H: int32, W: int32](X: int8[C, H, W]) -> int8[C]:
     """The mean of each channel, rounded down."""
     S: int32[C] = 0
