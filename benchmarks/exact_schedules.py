@@ -23,13 +23,13 @@ from allo.backend.rtl.plan.exact.proof import Figure, Proof
 from allo.backend.rtl.plan.exact.search import EXACT
 from allo.designs.gallery.catalogue import ENTRIES
 from allo.designs.machsuite import kernels
-from allo.designs.polybench.budgets import NAMES, load
 from allo.designs.polybench.open.cases import CASES
 from allo.dialects.core.parse import parse_module
 from allo.dialects.passes.run_time_checks import NO_CHECKS
 from allo.errors import AlloError
 from benchmarks.harness import Row, finish
 from benchmarks.recurrent_kernels import RECURRENCES
+from tests.designs.by_hand import NAMES, load
 
 CLOCK_MHZ = 300.0
 SIZE = "mini"

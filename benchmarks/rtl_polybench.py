@@ -36,12 +36,12 @@ from typing import TypedDict
 import numpy as np
 
 from allo.backend.devices import DEFAULT_DEVICE, resources_of
-from allo.designs.polybench.budgets import NAMES, Budgeted, load, most_pairs
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
 from benchmarks.harness import Row, finish
 from benchmarks.polybench_bounds import FED, LOWER, REASONS, Bound, asked_mhz, bound
 from benchmarks.polybench_shares import STREAM_HLS, WANTED, Taken, gain, mean, microseconds
+from tests.designs.by_hand import NAMES, Budgeted, load, most_pairs
 
 BUDGETS = {220: 44, 2560: 512, 9024: 1804}
 """DSPs of the published designs of a column, and the pairs that these make at 5 DSPs each."""

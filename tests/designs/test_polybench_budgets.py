@@ -8,16 +8,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from allo.designs.polybench.budgets import NAMES, load, most_pairs
-from allo.designs.polybench.budgets.tiles.dots import dot_tiles, swept_columns
-from allo.designs.polybench.budgets.tiles.products import (
+from benchmarks.polybench_bounds import CLOCK, LOWER, asked_mhz, bound, latencies
+from tests.designs.by_hand import NAMES, load, most_pairs
+from tests.designs.by_hand.tiles.dots import dot_tiles, swept_columns
+from tests.designs.by_hand.tiles.products import (
     OF_ELEMENT,
     OF_PAIR,
     TABLES,
     product_tiles,
     rows_above,
 )
-from benchmarks.polybench_bounds import CLOCK, LOWER, asked_mhz, bound, latencies
 from tests.designs.suites import assert_close, assert_same_bits, call, copies
 from tests.figures_plugin import Held
 

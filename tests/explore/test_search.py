@@ -10,13 +10,13 @@ import pytest
 
 import allo
 from allo.designs.polybench.blas.gemm import gemm
-from allo.designs.polybench.budgets import load
 from allo.designs.polybench.products.three_mm_nests import three_mm_nests
 from allo.errors import AutoscheduleError
 from allo.explore import FoundSchedule, Progress
 from allo.explore.check import Checker, _equal
 from allo.explore.model.read import read_kernel
 from allo.ir.types import float32, int8, int32
+from tests.designs.by_hand import load
 from tests.explore import kernels
 
 QUICK: dict[str, Any] = {"clock_mhz": 300.0, "seconds": 20.0, "cache": False}

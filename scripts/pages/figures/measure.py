@@ -34,6 +34,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark(("autoschedule",), "autoschedule_suite", slow=True),
+    Benchmark(("autoschedule",), "autoschedule", slow=True),
     Benchmark(("boards",), "board_models", slow=True),
     Benchmark(("asked",), "asked_clocks"),
     Benchmark(

@@ -11,6 +11,8 @@ from .store import Figures
 FAMILY = "autoschedule"
 BUDGETS = (220, 2560, 9024)
 """DSPs within which schedules are found beside those made by hand."""
+WITHIN = 1.03
+"""Cycles of a found schedule, at most this many times those of the one by hand."""
 
 
 def kernels(figures: Figures, suite: str) -> dict[str, tuple[int, int]]:
@@ -28,29 +30,56 @@ def kernels(figures: Figures, suite: str) -> dict[str, tuple[int, int]]:
     return found
 
 
+def _rows(figures: Figures) -> dict[tuple[str, int], tuple[int, int, int]]:
+    """Of each kernel and budget: cycles found, cycles by hand, and milliseconds of the search."""
+    rows = {}
+    for name in NAMES:
+        for dsps in BUDGETS:
+            key = f"{FAMILY}.budgets.{name}.dsp_{dsps}"
+            if f"{key}.cycles" in figures.numbers:
+                words = ("cycles", "hand_cycles", "search_ms")
+                found, hand, ms = (int(figures.find(f"{key}.{word}")) for word in words)
+                rows[name, dsps] = found, hand, ms
+    return rows
+
+
 def budgets(figures: Figures) -> str:
-    """Each kernel of PolyBench at MEDIUM on each budget of DSPs: found and by hand, and the search's time."""
-    heads = [f"{dsps:,} DSP: found, by hand, s" for dsps in BUDGETS]
-    lines = [f"| kernel | {' | '.join(heads)} |", f"|---|{'---:|' * len(BUDGETS)}"]
+    """Each kernel of PolyBench at MEDIUM on each budget of DSPs: found, by hand, seconds of the search."""
+    rows = _rows(figures)
+    heads = [f"{dsps:,} DSP | by hand | search, s" for dsps in BUDGETS]
+    lines = [f"| kernel | {' | '.join(heads)} |", f"|---|{'---:|' * 3 * len(BUDGETS)}"]
     for name in NAMES:
         cells = []
         for dsps in BUDGETS:
-            key = f"{FAMILY}.budgets.{name}.dsp_{dsps}"
-            found, ms = (int(figures.find(f"{key}.{what}")) for what in ("cycles", "search_ms"))
-            hand = int(figures.find(f"polybench.{name}.dsp_{dsps}.cycles"))
-            cells.append(f"{found:,}, {hand:,}, {ms / 1000:.0f}")
+            row = rows.get((name, dsps))
+            cells.append(
+                f"{row[0]:,} | {row[1]:,} | {row[2] / 1000:.0f}" if row else "not measured | |"
+            )
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def ratio_to_hand(figures: Figures) -> str:
     """Cycles of found schedules to those made by hand, the geometric mean of all rows."""
-    ratios = []
-    for name in NAMES:
-        for dsps in BUDGETS:
-            found = figures.find(f"{FAMILY}.budgets.{name}.dsp_{dsps}.cycles")
-            ratios.append(found / figures.find(f"polybench.{name}.dsp_{dsps}.cycles"))
+    ratios = [found / hand for found, hand, _ in _rows(figures).values()]
     return f"{prod(ratios) ** (1 / len(ratios)):.2f}"
+
+
+def worst_to_hand(figures: Figures) -> str:
+    """The row in which what is found is slowest beside what was made by hand."""
+    ratio, name, dsps = max((f / h, n, d) for (n, d), (f, h, _) in _rows(figures).items())
+    return f"{ratio:.3f} ({name}, {dsps:,} DSP)"
+
+
+def rows_within(figures: Figures, limit: float = WITHIN) -> str:
+    """How many rows take at most 1.03 times the cycles of those by hand, of how many."""
+    rows = _rows(figures).values()
+    return f"{sum(found <= limit * hand for found, hand, _ in rows)} of {len(rows)}"
+
+
+def longest_search(figures: Figures) -> str:
+    """Seconds of a processor that the longest search took."""
+    return f"{max(ms for _, _, ms in _rows(figures).values()) / 1000:.0f}"
 
 
 def searched(figures: Figures, suite: str) -> str:

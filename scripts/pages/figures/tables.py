@@ -7,7 +7,6 @@ from functools import partial
 from math import floor, inf
 
 from allo.designs.polybench import memory
-from allo.designs.polybench.budgets import NAMES, load
 from allo.designs.polybench.memory.rest.suite import NAMES as OTHERS
 from benchmarks import exact_schedules, rtl_memory
 from benchmarks.polybench_bounds import asked_mhz, bound
@@ -15,10 +14,19 @@ from benchmarks.polybench_shares import PEER_MHZ, STREAM_HLS, Taken, gain, mean,
 from benchmarks.recurrences import CLOCKS
 from benchmarks.recurrent_kernels import RECURRENCES
 from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
+from tests.designs.by_hand import NAMES, load
 
 from .cores import float_units
 from .halves import asked_suites, estimated_designs, estimated_halves
-from .searched import count, searched
+from .searched import (
+    budgets,
+    count,
+    longest_search,
+    ratio_to_hand,
+    rows_within,
+    searched,
+    worst_to_hand,
+)
 from .searched import gain as searched_gain
 from .store import Figures
 
@@ -292,6 +300,11 @@ TABLES: dict[str, Callable[[Figures], str]] = {
             (f"autoschedule.count.{suite}", count),
         )
     },
+    "autoschedule budgets": budgets,
+    "autoschedule.budgets.ratio": ratio_to_hand,
+    "autoschedule.budgets.worst": worst_to_hand,
+    "autoschedule.budgets.within": rows_within,
+    "autoschedule.budgets.longest": longest_search,
     "recurrences": recurrences,
     "exact": exact,
     "estimated halves": estimated_halves,

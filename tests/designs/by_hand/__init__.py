@@ -1,7 +1,8 @@
-"""PolyBench kernels on a budget of float units: a schedule each, of the plain kernel, for any budget.
+"""PolyBench kernels on a budget of float units: a schedule each, made by hand, for any budget.
 
-A budget is a number of float32 multiplier-adder pairs, and a schedule takes it as a parameter. Where a budget
-is a number of DSPs, :func:`most_pairs` tells how many pairs these make.
+They are what the search is compared with, and the designs of ``scripts/bench rtl_polybench``. A budget is a
+number of float32 multiplier-adder pairs, and a schedule takes it as a parameter. Where a budget is a number
+of DSPs, :func:`most_pairs` tells how many pairs these make.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from allo.customize import Schedule
+from allo.designs.polybench.budgets import NAMES
 
 
 class Budgeted(Protocol):
@@ -31,23 +33,6 @@ class Budgeted(Protocol):
 
     def operations(self, size: tuple[int, ...]) -> int:
         """Float multiplications and additions of one run."""
-
-
-NAMES = (
-    "gemm",
-    "two_mm",
-    "three_mm",
-    "atax",
-    "bicg",
-    "mvt",
-    "gesummv",
-    "jacobi_2d",
-    "correlation",
-    "symm",
-    "syrk",
-    "syr2k",
-    "trmm",
-)
 
 
 DSPS_OF_MULTIPLIER = 2
@@ -79,3 +64,6 @@ def load(name: str) -> Budgeted:
 def _check(name: str) -> None:
     if name not in NAMES:
         raise KeyError(f"There is no schedule of {name!r}; there are {', '.join(NAMES)}.")
+
+
+__all__ = ["ADDERS", "DSPS_OF_MULTIPLIER", "NAMES", "Budgeted", "load", "most_pairs"]

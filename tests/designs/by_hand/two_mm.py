@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.products.two_mm import SIZES, inputs, reference, two_mm
 
-from ..products.two_mm import SIZES, inputs, reference, two_mm
 from .tiles.products import bank, outer_products, product_tiles, sweep
 
 

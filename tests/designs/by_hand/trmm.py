@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.blas.trmm_product import SIZES, inputs, reference, trmm_product
 from allo.ir.types import float32
 
-from ..blas.trmm_product import SIZES, inputs, reference, trmm_product
 from .tiles.products import bank, rows_above
 
 

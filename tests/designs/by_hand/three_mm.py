@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.products.three_mm_nests import SIZES, inputs, reference, three_mm_nests
 from allo.ir.types import float32
 
-from ..products.three_mm_nests import SIZES, inputs, reference, three_mm_nests
 from .tiles.products import bank, clear, outer_products, product_tiles
 
 

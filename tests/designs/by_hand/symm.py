@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.blas.symm_product import SIZES, inputs, reference, symm_product
 from allo.ir.types import float32
 
-from ..blas.symm_product import SIZES, inputs, reference, symm_product
 from .tiles.products import bank, outer_products, product_tiles, sweep
 
 

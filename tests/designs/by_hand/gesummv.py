@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.blas.gesummv_rows import SIZES, gesummv_rows, inputs, reference
 from allo.ir.types import float32
 
-from ..blas.gesummv_rows import SIZES, gesummv_rows, inputs, reference
 from .tiles.products import bank, dots_tile
 
 WEIGHED = 4

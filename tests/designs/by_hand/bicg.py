@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.products.bicg import SIZES, bicg, inputs, reference
 from allo.ir.types import float32
 
-from ..products.bicg import SIZES, bicg, inputs, reference
 from .tiles.products import bank, matrix_vector, spread, two_products
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.stencils.jacobi_2d import SIZES, average5, inputs, jacobi_2d, reference
 from allo.ir.types import float32
 
-from ..stencils.jacobi_2d import SIZES, average5, inputs, jacobi_2d, reference
 from .tiles.products import bank
 
 

@@ -6,9 +6,14 @@ from math import ceil, lcm
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.datamining.correlation_dots import (
+    SIZES,
+    correlation_dots,
+    inputs,
+    reference,
+)
 from allo.ir.types import float32
 
-from ..datamining.correlation_dots import SIZES, correlation_dots, inputs, reference
 from .tiles.dots import dot_tiles, swept_columns, triangle_of_dots
 from .tiles.products import bank
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
+from allo.designs.polybench.blas.gemm import SIZES, gemm, inputs, reference
 
-from ..blas.gemm import SIZES, gemm, inputs, reference
 from .tiles.products import bank, outer_products, product_tiles, sweep
 
 
