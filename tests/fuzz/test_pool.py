@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from .generator import Program, make_program
+from .runner import pool
 from .runner.clock import now
 from .runner.pool import WAITING, Pool, Worker
 from .runner.verdict import CRASH, Verdict
@@ -61,3 +62,12 @@ def test_time_that_others_take_does_not_count(text: str) -> None:
             silent = worker.is_silent(limit)
             waited = now() - worker.since
         assert waited >= (limit if computes else WAITING * limit)
+
+
+def test_a_worker_without_a_processor_is_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it waited in the queue for a processor is not time in which it was silent."""
+    with process("print(flush=True)\nimport time; time.sleep(60)") as worker:
+        worker.since -= WAITING * 60.0
+        assert worker.is_silent(60.0)
+        monkeypatch.setattr(pool, "queued_seconds", lambda _: 60.0)
+        assert not worker.is_silent(60.0)

@@ -22,3 +22,12 @@ def cpu_seconds(process: int) -> float:
     except OSError:
         return 0.0
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def queued_seconds(process: int) -> float:
+    """Seconds that a process was ready and had no processor; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process}/schedstat").read_text().split()
+    except OSError:
+        return 0.0
+    return int(fields[1]) / 1e9

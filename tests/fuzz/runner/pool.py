@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .clock import cpu_seconds, now
+from .clock import cpu_seconds, now, queued_seconds
 from .verdict import CRASH, TIMEOUT, Verdict, normalised
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,7 +24,8 @@ PROGRAMS_PER_WORKER = 250
 AHEAD = 8
 """Jobs a worker has in its input."""
 LIMIT_S = 30.0
-"""Seconds that a worker may compute without a word. One that waits has :data:`WAITING` times as long."""
+"""Seconds that a worker may compute without a word. One that waits for something else than a processor has
+:data:`WAITING` times as long."""
 WAITING = 10
 BATCH_LIMIT_S = 600.0
 
@@ -44,17 +45,20 @@ class Worker:
     answered: set[int] = field(default_factory=set)
     since: float = 0.0
     computed: float = 0.0
+    queued: float = 0.0
     buffer: bytes = b""
 
     def heard(self) -> None:
         """It said something, or was given its first job: its time starts again."""
         self.since, self.computed = now(), cpu_seconds(self.process.pid)
+        self.queued = queued_seconds(self.process.pid)
 
     def is_silent(self, limit: float) -> bool:
         """Whether it has computed for ``limit`` seconds since then, or waited for much longer."""
         waited = now() - self.since
         if waited < limit:
             return False
+        waited -= queued_seconds(self.process.pid) - self.queued
         return waited >= WAITING * limit or cpu_seconds(self.process.pid) - self.computed >= limit
 
     def send(self, job: Job) -> None:
