@@ -52,7 +52,7 @@ def _levels(kernel: Kernel, leaf: Nest) -> list[tuple[int, int]]:
         nest = kernel.nests[number]
         for place in reversed(range(len(nest.chain))):
             found.append((number, place))
-    kept = [at for at in found if _copies(kernel, *at) <= COPIES and _units(kernel, *at) <= UNITS]
+    kept = [at for at in found if _copies(kernel, *at) <= COPIES and units_of(kernel, *at) <= UNITS]
     return kept[::-1] or [found[0]]
 
 
@@ -67,13 +67,13 @@ def _copies(kernel: Kernel, number: int, place: int) -> int:
     return own * max(1, sum(inside))
 
 
-def _units(kernel: Kernel, number: int, place: int) -> int:
+def units_of(kernel: Kernel, number: int, place: int) -> int:
     """Operations of units inside a loop, all unrolled."""
     nest = kernel.nests[number]
     own = prod(loop.extent or 1 for loop in nest.chain[place + 1 :])
     if not nest.children:
         return own * sum(nest.work.values())
-    return own * sum(_units(kernel, child, -1) for child in nest.children)
+    return own * sum(units_of(kernel, child, -1) for child in nest.children)
 
 
 def steps_of_loops(kernel: Kernel, kept: dict[int, int], interval: int = 1) -> list[Step]:

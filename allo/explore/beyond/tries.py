@@ -4,46 +4,29 @@ from __future__ import annotations
 
 import copy
 from math import ceil
-from typing import Protocol
-
-from allo.schedule import Schedule
 
 from ..apply import Step, StepFailed, accepted, apply, plain_steps
-from ..budget import Asked, Built, excess_share
-from ..model.kernel import Kernel, Nest
-from ..solve import Choice
+from ..budget import Built, excess_share
+from ..model.kernel import Nest
+from .builder import Builder
 from .hoist import hoisted, steps_of_loops
+from .rows import try_rows
 from .skewed import FACTORS, steps_of_front, steps_of_windows, waiting
 
 SHARE, TRIES = 0.4, 3
 """Share of the time until which they are tried first; how many intervals of one are tried."""
 
 
-class Builder(Protocol):
-    """What they need of a search."""
-
-    given: Schedule
-    kernel: Kernel
-    asked: Asked
-    good: list[Built]
-    seen: set[str]
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since it began."""
-
-    def keep(
-        self, steps: list[Step], choice: Choice | None, made: Schedule, most: float | None = None
-    ) -> Built | None:
-        """A schedule with its report, kept where it fits."""
-
-
 def try_hoisted(search: Builder, share: float | None = None) -> None:
     """Pipelines around whole loops; where a design is too large, with more cycles between iterations.
+
+    Of a design whose arrays lie in external memory, those that take rows in its order come first.
 
     Args:
         share: of the time of the search, after which none is begun; ``SHARE`` by default.
     """
+    if share is None:
+        try_rows(search)
     until = (SHARE if share is None else share) * search.asked.seconds
     for loops in hoisted(search.kernel):
         interval = 1

@@ -1,0 +1,91 @@
+"""Rows of matrices in external memory: whole ones, by tasks at the same time, at the least interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from allo.designs.polybench.kernels import load, plain
+from allo.explore.apply import Step, apply
+from allo.explore.beyond.hoist import hoisted
+from allo.explore.beyond.rows import steps_of_rows, try_rows
+from allo.explore.budget import Asked, Built
+from allo.explore.model.kernel import Kernel
+from allo.explore.model.read import read_kernel
+from allo.explore.model.rows import Limits
+from allo.explore.solve import Choice
+from allo.schedule import Schedule
+
+SIZE, MOST = (12,), 16
+OPTIONS = {"interface": "m_axi"}
+
+
+@dataclass
+class Estimated:
+    """A search that only makes reports."""
+
+    given: Schedule
+    kernel: Kernel
+    asked: Asked
+    good: list[Built] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    elapsed: float = 0.0
+    intervals: list[int] = field(default_factory=list)
+    kept: list[Built] = field(default_factory=list)
+
+    def keep(
+        self, steps: list[Step], choice: Choice | None, made: Schedule, most: float | None = None
+    ) -> Built | None:
+        told = [
+            dict(s.options).get("initiation_interval", 1)
+            for s in steps
+            if s.primitive == "pipeline"
+        ]
+        self.intervals.append(max(told))
+        self.kept.append(
+            Built(made, made.estimate(warnings=False, clock_mhz=300), steps, choice, None)
+        )
+        return self.kept[-1]
+
+
+def search(options: dict[str, str], most: int = MOST) -> Estimated:
+    given = plain("gesummv", SIZE)
+    asked = Asked("xcup", 300.0, Limits(most, None, None), "cycles", 99.0, True, None, options)
+    return Estimated(given, read_kernel(given), asked)
+
+
+def test_the_least_interval_that_fits_is_found_and_only_for_arrays_outside() -> None:
+    found = search(OPTIONS)
+    try_rows(found)
+    # Four cycles a row share what one cycle has too much of; three are again too few.
+    assert found.intervals[:3] == [1, 4, 3]
+    assert max(built.report.resources["dsp"] for built in found.kept) > MOST
+    inside = search({})
+    try_rows(inside)
+    assert inside.intervals == []
+
+
+def test_both_products_of_gesummv_pass_a_row_at_the_same_time() -> None:
+    s = plain("gesummv", SIZE)
+    kernel = read_kernel(s)
+    steps = steps_of_rows(kernel, next(hoisted(kernel)), 3, trees=True, dataflow=True)
+    apply(s, steps)
+    mod = s.build(target="verilog", simulator="jit", clock_mhz=300, configs={"interface": "m_axi"})
+    ours, expected = (load("gesummv").inputs(np.random.default_rng(0), SIZE) for _ in range(2))
+    mod(*ours)
+    s.build()(*expected)
+    assert ours[3].tobytes() == expected[3].tobytes()
+    passing = {each.array: each.loop for each in mod.foretold.passing}
+    assert passing["A"] and passing["B"] and passing["y"]
+    rows, latency = 3 * SIZE[0], 50
+    assert mod.foretold.core <= rows + latency
+    assert abs(mod.cycles - mod.foretold.cycles) < 8
+
+
+def test_one_interval_is_that_of_the_nest_with_the_most_units() -> None:
+    kernel = read_kernel(plain("gesummv", SIZE))
+    steps = steps_of_rows(kernel, next(hoisted(kernel)), 6, trees=False, dataflow=False)
+    told = [dict(s.options) for s in steps if s.primitive == "pipeline"]
+    assert told == [{"initiation_interval": 6}, {"initiation_interval": 6}, {}]
+    assert {s.primitive for s in steps} == {"pipeline", "partition"}
