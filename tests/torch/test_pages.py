@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from scripts.pages import blocks
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "torch.md"
+PAGES = [
+    Path(__file__).resolve().parents[2] / "docs" / name for name in ("torch.md", "networks.md")
+]
 
 
-def test_the_blocks_of_the_page_run() -> None:
-    found = blocks.blocks_of(PAGE.read_text(), "torch")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_blocks_of_the_page_run(page: Path) -> None:
+    found = blocks.blocks_of(page.read_text(), "torch")
     assert sum(block.runs for block in found) == 1
-    assert blocks.fault_of_run(PAGE, found) is None
+    assert blocks.fault_of_run(page, found) is None
 
 
-def test_without_the_extra_they_are_left_out() -> None:
-    assert not any(block.runs for block in blocks.blocks_of(PAGE.read_text()))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_without_the_extra_they_are_left_out(page: Path) -> None:
+    assert not any(block.runs for block in blocks.blocks_of(page.read_text()))

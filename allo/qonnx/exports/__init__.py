@@ -1,0 +1,1 @@
+"""Networks of the tools that train them, through their export to QONNX."""
