@@ -10,6 +10,7 @@ from allo.models.graph import Model
 from allo.models.integers.reference import Reference
 from allo.models.origin import ReferenceOrigin
 from allo.models.storage.choices import Storage
+from allo.models.streams.schedule import CLOCK_MHZ, Streams, streamed
 from allo.models.types import Types
 
 from .convert import Builder, Converter
@@ -66,6 +67,10 @@ def from_qonnx(
     weights_as_args: bool | Sequence[str] = False,
     layouts: Mapping[str, Sequence[int]] | None = None,
     samples: int | None = None,
+    streams: bool = False,
+    target_fps: float | None = None,
+    clock_mhz: float = CLOCK_MHZ,
+    resources: Mapping[str, int] | None = None,
     verify: bool | float = False,
     verbose: bool = False,
 ) -> Any:
@@ -89,6 +94,12 @@ def from_qonnx(
         layouts: for patterns of paths of weights, the order in which their dimensions are stored.
         samples: a call takes so many samples, ``[samples, …]``, one after the other in the loop
             ``samples``. ``s.dataflow`` of that loop lets layers work side by side, each on another sample.
+        streams: layers are processes joined by streams, all at work at once on images one behind the
+            other: of networks of signs, from an ``input_type`` of int8. Of the options above, only
+            ``samples`` goes with it. The schedule has ``folds``.
+        target_fps: of layers on streams, how many images a second their foldings shall reach.
+        clock_mhz: for which the foldings are chosen.
+        resources: of which they may take, ``"dsp"``, ``"lut"`` and ``"bram"`` (18 kbit).
         verify: compare with the exact reference on one random input now, and after each step of the
             schedule; a number is the tolerance of floats.
         verbose: print the kernels and the core IR.
@@ -97,6 +108,7 @@ def from_qonnx(
         ToolMissingError: ``qonnx`` is not installed; the extra ``qonnx`` brings it.
         ModelError: no such file, a shape that depends on the input, or a quantiser that cannot be exact.
         UnsupportedOperatorError: a node that is not supported, or not in this form.
+        OptionError: a target that no folding of a layer meets.
     """
     graph, _ = read(model)
     made = converted(graph, input_type, accept_error).made
@@ -110,6 +122,10 @@ def from_qonnx(
         kinds,
         "the reference of the QONNX file",
     )
+    if streams:
+        asked = Streams(samples or 1, target_fps, clock_mhz, resources)
+        streaming = streamed(made, origin, asked)
+        return streaming if target == "mlir" else streaming.build(target)
     schedule = schedule_of(made, origin, types, storage, samples)
     return built_for(
         schedule,

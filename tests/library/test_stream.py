@@ -11,6 +11,7 @@ import allo.dataflow as df
 from allo.errors import OptionError
 from allo.ir.types import Stream, UInt
 from allo.library.nn import stream
+from allo.tflite.fixedpoint import divided, high
 
 HARDWARE = {"target": "verilog", "simulator": "jit", "device": "xc7", "clock_mhz": 100}
 
@@ -141,3 +142,17 @@ def test_a_rate_that_no_folding_meets() -> None:
     assert "ask for at most 1,000,000 images a second" in str(caught.value)
     with pytest.raises(OptionError, match="of 2 dsp they take 10 at least, layer slow 10 of"):
         stream.choose([layer(100)], stream.Target(200_000, 100.0, some | {"dsp": 2}))
+
+
+def test_ends_round_as_tflite_does() -> None:
+    rng = np.random.default_rng(2)
+    sums = rng.integers(-60_000, 60_000, (50, 4))
+    sums[0], sums[1] = 59_999, -60_000
+    bias, factor = np.array([0, 900, -77, 5]), rng.integers(1 << 30, 1 << 31, 4)
+    right = np.array([6, 9, 0, 8])
+    half, sign = (1 << right) >> 1, (right > 0).astype(int)
+    rounding = stream.Rounding(factor, half, right, sign=sign, zero=-3, low=-100)
+    unit = stream.requantise(17, rounding, bias, channels=4, pe=2, simd=4, vectors=50, bits=19)
+    expected = divided(high(sums + bias, factor), right)
+    found, _ = through(unit, words(sums.reshape(-1, 2), 17), 50)
+    assert found == words(np.clip(expected - 3, -100, 127))

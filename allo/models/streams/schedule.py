@@ -31,14 +31,15 @@ class StreamSchedule(Schedule):
         origin: what the results are compared with, on example inputs.
         layers: the layers, in order.
         folds: the folding of each, by its name.
-        result_shape: of a call's result.
+        image_shape: of an image as it lies.
+        result_shape: of a result.
     """
 
     def __init__(self, kernel: Any, origin: Origin, reading: Reading, folds: Mapping[str, Any]):
         super().__init__(kernel)
         self.origin, self.layers, self.folds = origin, reading.layers, dict(folds)
-        ((_, image),) = [reading.image]
-        self.image_shape, self.result_shape = image, reading.result
+        self.image_shape, self.result_shape = reading.array_shape, reading.result
+        self._dtype = "int8" if reading.table is None else "float32"
 
     def build(self, target: str | None = None, *args: Any, **options: Any) -> Any:
         """As ``Schedule.build``; what is built takes images and returns the results."""
@@ -46,7 +47,7 @@ class StreamSchedule(Schedule):
         if not callable(built):
             return built
         samples = self.origin.count if isinstance(self.origin, EachSample) else 1
-        return StreamedNetwork(built, samples, self.result_shape)
+        return StreamedNetwork(built, samples, self.result_shape, self._dtype)
 
 
 class StreamedNetwork:
@@ -56,13 +57,13 @@ class StreamedNetwork:
         module: what ``Schedule.build`` gave.
     """
 
-    def __init__(self, module: Any, samples: int, result: tuple[int, ...]) -> None:
-        self.module, self._samples, self._result = module, samples, result
+    def __init__(self, module: Any, samples: int, result: tuple[int, ...], dtype: str) -> None:
+        self.module, self._samples, self._result, self._dtype = module, samples, result, dtype
 
     def __call__(self, images: Any, **options: Any) -> Any:
         """The results of images, ``[samples, …]`` as the network has them."""
         given = np.asarray(images)
-        flat = np.zeros((self._samples, int(np.prod(self._result))), np.int8)
+        flat = np.zeros((self._samples, int(np.prod(self._result))), self._dtype)
         self.module(given.reshape(self._samples, *given.shape[-3:]), flat, **options)
         return flat.reshape(self._samples, *self._result)
 
@@ -106,7 +107,15 @@ def streamed(model: Model, origin: Origin, asked: Streams) -> StreamSchedule:
     reading = Reading(model)
     target = library.Target(asked.target_fps or 1e-9, asked.clock_mhz, asked.resources or RESOURCES)
     folds = library.choose(reading.layers, target)
-    made = library.assemble("network", reading.layers, reading.image, folds, asked.samples)
+    made = library.assemble(
+        "network",
+        reading.layers,
+        reading.image,
+        folds,
+        asked.samples,
+        channels_first=reading.channels_first,
+        table=reading.table,
+    )
     schedule = StreamSchedule(build_module(made.region()), origin, reading, folds)
     made.apply(schedule)
     return schedule

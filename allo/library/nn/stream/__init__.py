@@ -5,22 +5,27 @@ Each unit is a kernel with a default schedule. :class:`Network` joins units by s
 """
 
 from .assemble import assemble
+from .bits import Largest, Signs
 from .ends import Rounding, add, requantise
 from .folding import Target, choose
 from .layers import Fold, Layer, Product, Sum, Whole
 from .network import Network
+from .pools import largest
 from .products import by_channel, matrix_vector, sum_bits
 from .shapes import Window
+from .signs import signs
 from .whole import whole
 from .windows import window
-from .words import fork, resize, sink, source, thin
+from .words import fork, lookup, resize, sink, source, thin
 
 __all__ = [
     "Fold",
+    "Largest",
     "Layer",
     "Network",
     "Product",
     "Rounding",
+    "Signs",
     "Sum",
     "Target",
     "Whole",
@@ -30,9 +35,12 @@ __all__ = [
     "by_channel",
     "choose",
     "fork",
+    "largest",
+    "lookup",
     "matrix_vector",
     "requantise",
     "resize",
+    "signs",
     "sink",
     "source",
     "sum_bits",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil, gcd, lcm, prod
+from typing import Any
 
 from .layers import Fold, Layer, Sum, Whole
 from .network import Network
-from .words import fork, resize, sink, source
+from .words import fork, lookup, resize, sink, source
 
 _MORE = 1.1
 """What a FIFO beside other layers holds more than what these have taken before they give."""
 _FEW = 32
-_BETWEEN = 4
-"""Words between two layers."""
 
 
 def assemble(
@@ -22,6 +21,9 @@ def assemble(
     image: tuple[str, tuple[int, int, int]],
     folds: Mapping[str, Fold],
     samples: int,
+    *,
+    channels_first: bool = False,
+    table: Any = None,
 ) -> Network:
     """Join layers by streams, from the array ``image`` to the array ``result``.
 
@@ -31,6 +33,8 @@ def assemble(
         image: the name that layers read it by, and height, width and channels.
         folds: of the layers.
         samples: images of a call.
+        channels_first: whether images lie as ``[channels, height, width]``.
+        table: of float32, what each level of the result becomes; None for a result of int8.
     """
     made = Network(name)
     readers: dict[str, list[tuple[Layer, int]]] = {}
@@ -38,6 +42,7 @@ def assemble(
         for position, read in enumerate(layer.reads):
             readers.setdefault(read, []).append((layer, position))
     sizes = {image[0]: prod(image[1]), **{layer.name: layer.elements for layer in layers}}
+    bits = {image[0]: 8, **{layer.name: layer.bits for layer in layers}}
     lags = _lags(layers, image[0])
     slowest = max(fold.cycles for fold in folds.values())
     ends: dict[tuple[str, int], str] = {}
@@ -50,10 +55,12 @@ def assemble(
             mine = stream
             if number < len(open_) - 1:
                 mine, rest = f"{value}_to_{layer.name}", f"{value}_{number + 1}"
-                unit = fork(elements // simd, bits=8 * simd, name=f"{value}_fork_{number}")
+                unit = fork(
+                    elements // simd, bits=bits[value] * simd, name=f"{value}_fork_{number}"
+                )
                 made.add(unit, come=stream, go=mine, aside=rest)
                 stream = rest
-            depth = _BETWEEN
+            depth = layer.holds(folds[layer.name])
             if isinstance(layer, Sum):
                 behind = max(lags[read] for read in layer.reads) - lags[value]
                 depth = ceil(behind * sizes[value] * _MORE / simd) + _FEW
@@ -64,15 +71,18 @@ def assemble(
             wanted = folds[layer.name].simd
             if wanted != simd:
                 narrow = f"{mine}_words"
-                unit = resize(elements, simd, wanted, name=f"{mine}_resize")
+                unit = resize(elements, simd, wanted, bits=bits[value], name=f"{mine}_resize")
                 made.add(unit, come=mine, go=narrow)
-                made.depths[narrow] = _BETWEEN
+                made.depths[narrow] = layer.holds(folds[layer.name])
+                made.depths[mine] = depth if isinstance(layer, Sum | Whole) else 2
                 mine = narrow
             ends[layer.name, position] = mine
 
     first = _width(readers[image[0]], folds)
-    made.add(source(samples, image[1], first), image="image", go=image[0])
-    spread(image[0], image[0], first)
+    start = source(samples, image[1], first, channels_first=channels_first)
+    pixels = f"{image[0]}_pixels"  # the input may have the name of an array
+    made.add(start, image="image", go=pixels)
+    spread(image[0], pixels, first)
     for layer in layers:
         fold = folds[layer.name]
         wanted = _width(readers.get(layer.name, []), folds)
@@ -87,9 +97,13 @@ def assemble(
         result = layer.name
         if simd > 1:
             result = f"{result}_words"
-            unit = resize(samples * layer.elements, simd, 1, name=f"{layer.name}_resize")
+            elements = samples * layer.elements
+            unit = resize(elements, simd, 1, bits=layer.bits, name=f"{layer.name}_resize")
             made.add(unit, come=layer.name, go=result)
-        made.add(sink(samples, layer.elements), come=result, result="result")
+        end = sink(samples, layer.elements)
+        if table is not None:
+            end = lookup(samples, layer.elements, table, bits=layer.bits)
+        made.add(end, come=result, result="result")
     return made
 
 

@@ -50,7 +50,7 @@ class Rounding:
 def _table(values: Any, channels: int, lanes: int) -> tuple[Any, int]:
     """A table of the channels, ``[channels / lanes, lanes]``, in the fewest bits, and these."""
     array = np.broadcast_to(np.asarray(values, np.int64).reshape(-1), (channels,))
-    bits = max(int(array.max()), ~int(array.min()), 0).bit_length() + 1
+    bits = max(int(array.max()), ~int(array.min()), 1).bit_length() + 1
     return np.ascontiguousarray(array.reshape(-1, lanes)), bits
 
 
@@ -102,7 +102,8 @@ def requantise(
     addends, addend_bits = _table(behind, channels, lanes)
     halves, half_bits = _table(0 if is_wide else rounding.half, channels, lanes)
     rights, right_bits = _table(rounding.right, channels, lanes)
-    signs, sign_bits = _table(rounding.sign, channels, lanes)
+    masks, mask_bits = _table(-np.asarray(rounding.sign, np.int64), channels, lanes)
+    all_right = int(rights[0, 0]) if (rights == rights[0, 0]).all() else -1  # -1: not all alike
     scaled_bits = max((sums if keeps_all else bits) + factor_bits, addend_bits) + 1
     come_bits, go_bits = sums * pe, 8 * simd
     part, rest, step = sums * lanes, 8 * (simd - lanes), 8 * lanes
@@ -114,7 +115,7 @@ def requantise(
         addend: Int(addend_bits)[steps, lanes] = addends
         half: Int(half_bits)[steps, lanes] = halves
         right: Int(right_bits)[steps, lanes] = rights
-        sign: Int(sign_bits)[steps, lanes] = signs
+        mask: Int(mask_bits)[steps, lanes] = masks
         others: UInt(come_bits) = 0
         out: UInt(go_bits) = 0
         for _v, k in allo.grid(vectors, steps, name="ends"):
@@ -134,11 +135,17 @@ def requantise(
                     total: Int(bits) = one + biases[k, o]
                     scaled = total * factor[k, o] + addend[k, o]
                 level: int32 = 0
-                with allo.meta_if(is_wide):
+                with allo.meta_if(is_wide and all_right >= 0):
+                    level = scaled >> all_right
+                with allo.meta_elif(is_wide):
                     level = scaled >> right[k, o]
                 with allo.meta_else():
                     level = scaled >> _HIGH
-                    level = (level + half[k, o] + (level >> _HIGH) * sign[k, o]) >> right[k, o]
+                    level = level + half[k, o] + ((level >> _HIGH) & mask[k, o])
+                    with allo.meta_if(all_right >= 0):
+                        level = level >> all_right
+                    with allo.meta_else():
+                        level = level >> right[k, o]
                 bounded: int8 = min(max(level + zero, low), high)
                 new[rest + 8 * o : rest + 8 * o + 8] = bounded
             out = (out >> step) | new
@@ -148,13 +155,12 @@ def requantise(
     def schedule(s: Schedule) -> None:
         if lanes > 1:
             s.unroll(f"{name}:o")
-            for array in ("factor", "addend", "right"):
+            arrays = ["factor", "addend"]
+            arrays += [] if all_right >= 0 else ["right"]
+            arrays += [] if is_wide else ["half", "mask"]
+            arrays += [] if keeps_all else ["biases"]
+            for array in arrays:
                 s.partition(f"{name}:{array}", dim=2)
-            if not is_wide:
-                s.partition(f"{name}:half", dim=2)
-                s.partition(f"{name}:sign", dim=2)
-            if not keeps_all:
-                s.partition(f"{name}:biases", dim=2)
         s.pipeline(f"{name}:k")
 
     return unit(ending, name, schedule, locals())
@@ -189,7 +195,7 @@ def add(
     right_table, right_bits = second
     bits = max(left_bits, right_bits) + 1
     factor, half, right = int(rounding.factor), int(rounding.half), int(rounding.right)
-    zero, low, high, sign = rounding.zero, rounding.low, rounding.high, int(rounding.sign)
+    zero, low, high, mask = rounding.zero, rounding.low, rounding.high, -int(rounding.sign)
     left = int(rounding.left)
 
     def adding(come: Stream[UInt(8), 2], other: Stream[UInt(8), 2], go: Stream[UInt(go_bits), 2]):
@@ -200,7 +206,7 @@ def add(
         for _w, k in allo.grid(words, simd, name="sums"):
             total: Int(bits) = firsts[come.get() ^ 128] + seconds[other.get() ^ 128]
             level: int32 = (total * left * factor + _NUDGE) >> _HIGH
-            level = (level + half + (level >> _HIGH) * sign) >> right
+            level = (level + half + ((level >> _HIGH) & mask)) >> right
             bounded: int8 = min(max(level + zero, low), high)
             new: UInt(go_bits) = 0
             new[rest : rest + 8] = bounded

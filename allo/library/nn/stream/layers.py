@@ -58,6 +58,11 @@ class Layer(ABC):
     reads: tuple[str, ...]
 
     @property
+    def bits(self) -> int:
+        """Of an element of the result."""
+        return 8
+
+    @property
     @abstractmethod
     def elements(self) -> int:
         """Elements of an image of the result."""
@@ -66,6 +71,10 @@ class Layer(ABC):
     @abstractmethod
     def lag(self) -> float:
         """The part of an image that the layer has taken before its result begins."""
+
+    def holds(self, fold: Fold) -> int:
+        """Words that the stream in front of it has room for, so that what makes them need not wait."""
+        return 4
 
     @abstractmethod
     def folds(self) -> Iterator[Fold]:
@@ -101,7 +110,7 @@ class Product(Layer):
         shape: the windows; None where each pixel, or the whole input, is one.
         places: vectors of an image.
         bias: of each channel, with what the zero point of the input contributes.
-        bits: of a sum with its bias.
+        total_bits: of a sum with its bias.
         rounding: what becomes of a sum.
         fill: the element outside of the image.
         is_by_channel: one sum for each channel of the image.
@@ -112,7 +121,7 @@ class Product(Layer):
     weights: Any
     places: int
     bias: Any
-    bits: int
+    total_bits: int
     rounding: Rounding
     shape: Window | None = None
     fill: int = 0
@@ -131,12 +140,11 @@ class Product(Layer):
     @property
     def lag(self) -> float:
         """The part of an image that the layer has taken before its result begins."""
-        if self.shape is None:
-            return 1 / self.places
-        height, width, _ = self.shape.image
-        if prod(self.shape.kernel) == 1:
-            return self.shape.stride[0] / height
-        return self.shape.needed(0) / height + self.shape.amounts[0] / (height * width)
+        return lag_of(self.shape, self.places)
+
+    def holds(self, fold: Fold) -> int:
+        """Words that the stream in front of it has room for: a vector, of which it keeps another."""
+        return 4 if self.shape is not None else vector_words(self.weights, fold.simd)
 
     @property
     def taken(self) -> int:
@@ -152,8 +160,8 @@ class Product(Layer):
 
     def folds(self) -> Iterator[Fold]:
         """Each ``simd`` that divides the channels taken, and each ``pe`` that divides those given."""
-        for simd in _divisors(self.taken):
-            for pe in [simd] if self.is_by_channel else _divisors(self.channels):
+        for simd in divisors(self.taken):
+            for pe in [simd] if self.is_by_channel else divisors(self.channels):
                 for lanes in _LANES:
                     if pe % lanes == 0:
                         yield self.fold(pe, simd, lanes)
@@ -170,23 +178,23 @@ class Product(Layer):
             words = channels // simd
             cycles = max(cycles, self.shape.cycles * words)
             kept = self.shape.slots * width * words
-            more, tables = _memory(kept, 8 * simd)
+            more, tables = memory(kept, 8 * simd)
             bram, lut = bram + more, lut + tables + 270
         elif self.shape is not None:
             cycles = max(cycles, prod(self.shape.image) // simd)
             lut += 60
         pairs = pe % 2 == 0 and not self.is_by_channel
         banks = (pe // 2 if pairs else pe) * (1 if self.is_by_channel else simd)
-        more, tables = _memory(rounds * steps, 16 if pairs else 8)
+        more, tables = memory(rounds * steps, 16 if pairs else 8)
         bram, lut = bram + banks * more, lut + banks * tables
         bits = sum_bits(self.weights, -128, 127)
         products = pe * (1 if self.is_by_channel else simd)
         lut += products * (24 if pairs else 14) + pe * bits * 2 + 150
         factor = int(np.max(np.asarray(self.rounding.factor))).bit_length() + 1
-        blocks = ceil(factor / 25) * ceil(self.bits / 18)
-        blocks = min(blocks, ceil(factor / 18) * ceil(self.bits / 25))
+        blocks = ceil(factor / 25) * ceil(self.total_bits / 18)
+        blocks = min(blocks, ceil(factor / 18) * ceil(self.total_bits / 25))
         width_of_tables = factor + (60 if self.rounding.wide else 40)
-        more, tables = _memory(self.channels // lanes, width_of_tables)
+        more, tables = memory(self.channels // lanes, width_of_tables)
         lut += lanes * (280 + tables)
         bram += lanes * more
         return Fold(pe, simd, lanes, cycles, banks + lanes * blocks, lut, bram)
@@ -205,7 +213,7 @@ class Product(Layer):
                 samples=samples,
                 name=f"{name}_window",
             )
-            come = _through(network, kept, come, f"{name}_windows")
+            come = through(network, kept, come, f"{name}_windows")
             # A row of pixels, as the rows between give none.
             words = self.shape.image[2] // fold.simd
             network.depths[come] = self.shape.places[1] * words + 2
@@ -218,7 +226,9 @@ class Product(Layer):
                 by_channel=self.is_by_channel,
                 name=f"{name}_window",
             )
-            come = _through(network, moved, come, f"{name}_windows")
+            come = through(network, moved, come, f"{name}_windows")
+            if not self.is_by_channel:
+                network.depths[come] = vector_words(self.weights, fold.simd)
         if self.is_by_channel:
             unit = by_channel(
                 self.weights, simd=fold.simd, vectors=vectors, name=f"{name}_products"
@@ -227,7 +237,7 @@ class Product(Layer):
             unit = matrix_vector(
                 self.weights, pe=fold.pe, simd=fold.simd, vectors=vectors, name=f"{name}_products"
             )
-        come = _through(network, unit, come, f"{name}_sums")
+        come = through(network, unit, come, f"{name}_sums")
         end = requantise(
             sum_bits(self.weights, -128, 127),
             self.rounding,
@@ -237,7 +247,7 @@ class Product(Layer):
             simd=simd,
             lanes=fold.lanes,
             vectors=vectors,
-            bits=self.bits,
+            bits=self.total_bits,
             name=f"{name}_ends",
         )
         network.add(end, come=come, go=goes)
@@ -341,16 +351,33 @@ class Whole(Layer):
         network.add(unit, come=comes[0], go=goes)
 
 
-def _through(network: Network, unit: Any, come: str, go: str) -> str:
+def lag_of(shape: Window | None, places: int) -> float:
+    """The part of an image that windows have taken before a result begins; without, one of its vectors."""
+    if shape is None:
+        return 1 / places
+    height, width, _ = shape.image
+    if prod(shape.kernel) == 1:
+        return shape.stride[0] / height
+    return shape.needed(0) / height + shape.amounts[0] / (height * width)
+
+
+def vector_words(weights: Any, simd: int) -> int:
+    """Words of a vector, and at least two."""
+    return max(2, int(weights.shape[1]) // simd)
+
+
+def through(network: Network, unit: Any, come: str, go: str) -> str:
+    """Put a unit of one stream in and one out into a network; the stream that it gives."""
     network.add(unit, come=come, go=go)
     return go
 
 
-def _divisors(number: int) -> list[int]:
+def divisors(number: int) -> list[int]:
+    """The numbers that divide another one."""
     return [n for n in range(1, number + 1) if number % n == 0]
 
 
-def _memory(words: int, bits: int) -> tuple[int, int]:
+def memory(words: int, bits: int) -> tuple[int, int]:
     """Blocks of memory and lookup tables of one bank."""
     if words <= 4 * _TABLE:
         return 0, ceil(words / _TABLE) * bits // 2

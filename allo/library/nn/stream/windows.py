@@ -69,12 +69,16 @@ def window(
     pace, now = rates[only][0], rests[only][0]
     count = max(map(max, totals)).bit_length() + 1
     bits_of_slot = max(1, (rows - 1).bit_length())
+    # Rows begin at multiples of a power of two, so that an address is put together and not added up.
+    bits_of_column = max(1, (row - 1).bit_length())
+    pitch, across_row = 1 << bits_of_column, sw * words
+    left_column = -left_of * words % pitch
     c = int(by_channel)
     outer, middle, inner = (words, kh, kw) if by_channel else (kh, kw, words)
 
     def sliding(come: Stream[UInt(wide), 2], go: Stream[UInt(wide), 2]):
         """Windows of images."""
-        held: UInt(wide)[rows, row]
+        held: UInt(wide)[rows, pitch]
         for r, p in allo.grid(first, row, name="first"):
             held[r, p] = come.get()
         base: UInt(bits_of_slot) = start
@@ -83,6 +87,7 @@ def window(
         here: UInt(count) = pace  # words to take at this place
         left: UInt(count) = now  # in this row, at places to the right
         rate: UInt(count) = pace  # at each place of this row
+        column: UInt(bits_of_column) = left_column  # of the first word of the window
         here_beside: UInt(count) = 0
         left_beside: UInt(count) = 0
         base_of_next: UInt(bits_of_slot) = 0
@@ -110,9 +115,10 @@ def window(
                 and x * sw + (1 - c) * j + c * k >= left_of
                 and x * sw + (1 - c) * j + c * k < width + left_of
             ):
-                word = held[
-                    at, (x * sw + (1 - c) * j + c * k - left_of) * words + (1 - c) * k + c * i
-                ]
+                inside: UInt(bits_of_column) = column + (
+                    ((1 - c) * j + c * k) * words + (1 - c) * k + c * i
+                )
+                word = held[at, inside]
             with allo.meta_if(columns > across):
                 if x < across:
                     go.put(word)
@@ -122,10 +128,12 @@ def window(
             if i == outer - 1 and j == middle - 1 and k == inner - 1:
                 if x == columns - 1:
                     base = base_of_next
+                    column = left_column
                     here = rate_of_next
                     left = left_of_next
                     rate = rate_of_next
                 else:
+                    column = column + across_row
                     here = here_beside
                     left = left_beside
             here_beside = rate_now if rate_now < left_now else left_now

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import allo
 from allo.customize import Schedule
-from allo.ir.types import Stream, UInt, int8
+from allo.ir.types import Stream, UInt, float32, int8
 
 from .shapes import divides
 from .units import Unit, unit
@@ -83,7 +85,12 @@ def fork(words: int, *, bits: int = 8, name: str = "fork") -> Unit:
 
 
 def source(
-    samples: int, shape: tuple[int, int, int], simd: int = 1, *, name: str = "source"
+    samples: int,
+    shape: tuple[int, int, int],
+    simd: int = 1,
+    *,
+    channels_first: bool = False,
+    name: str = "source",
 ) -> Unit:
     """A unit that gives images of int8, ``[samples, height, width, channels]``, in words.
 
@@ -91,6 +98,7 @@ def source(
         samples: images.
         shape: height, width and channels.
         simd: channels in a word.
+        channels_first: whether the array is ``[samples, channels, height, width]``.
         name: of the kernel.
 
     Raises:
@@ -100,13 +108,18 @@ def source(
     divides(f"simd of {name}", simd, channels)
     words, wide = channels // simd, 8 * simd
     top = wide - 8
+    inner = (channels, height, width) if channels_first else (height, width, channels)
+    e1, e2, e3 = inner
 
-    def giving(image: int8[samples, height, width, channels], go: Stream[UInt(wide), 2]):
+    def giving(image: int8[samples, e1, e2, e3], go: Stream[UInt(wide), 2]):
         """Images in words."""
         word: UInt(wide) = 0
         for n, y, x, w, k in allo.grid(samples, height, width, words, simd, name="elements"):
             new: UInt(wide) = 0
-            new[top : top + 8] = image[n, y, x, w * simd + k]
+            with allo.meta_if(channels_first):
+                new[top : top + 8] = image[n, w * simd + k, y, x]
+            with allo.meta_else():
+                new[top : top + 8] = image[n, y, x, w * simd + k]
             word = (word >> 8) | new
             if k == simd - 1:
                 go.put(word)
@@ -129,6 +142,31 @@ def sink(samples: int, elements: int, *, name: str = "sink") -> Unit:
         s.pipeline(f"{name}:k")
 
     return unit(taking, name, schedule, locals())
+
+
+def lookup(samples: int, elements: int, table: Any, *, bits: int = 8, name: str = "lookup") -> Unit:
+    """A unit that fills ``[samples, elements]`` of float32 with what a table says of each element.
+
+    Args:
+        samples: images.
+        elements: of each.
+        table: of the elements, which are unsigned.
+        bits: of an element.
+        name: of the kernel.
+    """
+    count = len(table)
+
+    def looking(come: Stream[UInt(bits), 2], result: float32[samples, elements]):
+        """A table of elements."""
+        levels: float32[count] = table
+        for n, k in allo.grid(samples, elements, name="elements"):
+            level: UInt(bits) = come.get()
+            result[n, k] = levels[level]
+
+    def schedule(s: Schedule) -> None:
+        s.pipeline(f"{name}:k")
+
+    return unit(looking, name, schedule, locals())
 
 
 def thin(

@@ -1,0 +1,185 @@
+"""Layers of signs, and pools, as they are folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+from typing import Any
+
+from .layers import Fold, Layer, divisors, lag_of, memory, through, vector_words
+from .network import Network
+from .pools import largest
+from .shapes import Window
+from .signs import MOST_BITS, signs, sum_bits_of_signs
+from .windows import window
+from .words import resize
+
+
+@dataclass(frozen=True, slots=True)
+class Signs(Layer):
+    """A convolution or a fully connected layer whose weights are signs.
+
+    Attributes:
+        name, reads: of the layer.
+        weights: bits, ``[channels, window and channels of the image]``.
+        places: vectors of an image.
+        thresholds: of each channel; None where the sums are the result.
+        falling: of each channel, whether its bit is that of sums below the threshold.
+        shape: the windows; None where each pixel, or the whole input, is one.
+        takes_bits: whether signs come, and not int8.
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    weights: Any
+    places: int
+    thresholds: Any = None
+    falling: Any = None
+    shape: Window | None = None
+    takes_bits: bool = True
+
+    @property
+    def bits(self) -> int:
+        """Of an element of the result."""
+        if self.thresholds is not None:
+            return 1
+        return sum_bits_of_signs(self.weights.shape[1], self.takes_bits)
+
+    @property
+    def elements(self) -> int:
+        """Elements of an image of the result."""
+        return int(self.places * len(self.weights))
+
+    @property
+    def lag(self) -> float:
+        """The part of an image that the layer has taken before its result begins."""
+        return lag_of(self.shape, self.places)
+
+    def widths(self, simd: int) -> bool:
+        """Whether its result can go in words of so many elements."""
+        return bool(len(self.weights) % simd == 0)
+
+    def holds(self, fold: Fold) -> int:
+        """Words that the stream in front of it has room for: a vector, of which it keeps another."""
+        return 4 if self.shape is not None else vector_words(self.weights, fold.simd)
+
+    def folds(self) -> Iterator[Fold]:
+        """Each ``simd`` that divides the channels taken, and each ``pe`` that divides those given."""
+        rows, columns = self.weights.shape
+        for simd in divisors(columns if self.shape is None else self.shape.image[2]):
+            if simd > MOST_BITS:
+                continue
+            for pe in divisors(rows):
+                cycles = self.places * (rows // pe) * (columns // simd)
+                bram = lut = 0
+                if self.shape is not None:
+                    words = self.shape.image[2] // simd
+                    cycles = max(cycles, self.shape.cycles * words)
+                    kept = self.shape.slots * self.shape.image[1] * words
+                    bram, lut = memory(kept, simd * (1 if self.takes_bits else 8))
+                    lut += 270
+                blocks, tables = memory(rows // pe * (columns // simd), simd)
+                each = 2 * simd if self.takes_bits else 12 * simd
+                lut += pe * (each + tables + 25) + 100
+                yield Fold(pe, simd, pe, cycles, 0, lut, bram + pe * blocks)
+
+    def add_to(
+        self, network: Network, fold: Fold, samples: int, comes: Sequence[str], goes: str, simd: int
+    ) -> None:
+        """Window, counts and thresholds."""
+        (come,), name = comes, self.name
+        if self.shape is not None:
+            bits = 1 if self.takes_bits else 8
+            moved = window(
+                self.shape, simd=fold.simd, samples=samples, bits=bits, name=f"{name}_window"
+            )
+            come = through(network, moved, come, f"{name}_windows")
+            network.depths[come] = vector_words(self.weights, fold.simd)
+        unit = signs(
+            self.weights,
+            thresholds=self.thresholds,
+            falling=self.falling,
+            pe=fold.pe,
+            simd=fold.simd,
+            vectors=samples * self.places,
+            takes_bits=self.takes_bits,
+            name=f"{name}_signs",
+        )
+        if simd == fold.pe:
+            network.add(unit, come=come, go=goes)
+            return
+        come = through(network, unit, come, f"{name}_bits")
+        elements = samples * self.elements
+        wider = resize(elements, fold.pe, simd, bits=self.bits, name=f"{name}_together")
+        network.add(wider, come=come, go=goes)
+
+
+@dataclass(frozen=True, slots=True)
+class Largest(Layer):
+    """The greatest element of each window, of bits or of signed integers.
+
+    Attributes:
+        name, reads: of the layer.
+        shape: the windows, all of them inside the image.
+        bits: of an element.
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    shape: Window
+    bits: int = 8
+
+    @property
+    def elements(self) -> int:
+        """Elements of an image of the result."""
+        return prod(self.shape.places) * self.shape.image[2]
+
+    @property
+    def lag(self) -> float:
+        """The part of an image that the layer has taken before its result begins."""
+        return lag_of(self.shape, prod(self.shape.places))
+
+    def widths(self, simd: int) -> bool:
+        """Whether its result can go in words of so many elements."""
+        return self.shape.image[2] % simd == 0
+
+    def folds(self) -> Iterator[Fold]:
+        """Each number of channels at once that divides all of them."""
+        height, width, channels = self.shape.image
+        for simd in divisors(channels):
+            words = channels // simd
+            bram, lut = memory(self.shape.slots * width * words, self.bits * simd)
+            cycles = max(self.shape.cycles, height * width) * words
+            lut += 330 + ceil(self.bits * simd * 1.5)
+            yield Fold(simd, simd, simd, cycles, 0, lut, bram)
+
+    def add_to(
+        self, network: Network, fold: Fold, samples: int, comes: Sequence[str], goes: str, simd: int
+    ) -> None:
+        """Window and choice."""
+        (come,), name, bits = comes, self.name, self.bits
+        channels, places = self.shape.image[2], prod(self.shape.places)
+        moved = window(
+            self.shape,
+            simd=fold.simd,
+            samples=samples,
+            bits=bits,
+            by_channel=True,
+            name=f"{name}_window",
+        )
+        come = through(network, moved, come, f"{name}_windows")
+        unit = largest(
+            channels,
+            prod(self.shape.kernel),
+            simd=fold.simd,
+            vectors=samples * places,
+            bits=bits,
+            name=f"{name}_largest",
+        )
+        if simd == fold.simd:
+            network.add(unit, come=come, go=goes)
+            return
+        come = through(network, unit, come, f"{name}_found")
+        wider = resize(samples * self.elements, fold.simd, simd, bits=bits, name=f"{name}_together")
+        network.add(wider, come=come, go=goes)
