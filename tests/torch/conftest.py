@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import functools
+import os
 from importlib.util import find_spec
 
 # The suite as a whole runs without PyTorch; this folder then has no tests.
 collect_ignore_glob = [] if find_spec("torch") else ["test_*.py"]
-if not find_spec("brevitas"):  # an environment that was set up before it came
-    collect_ignore_glob.append("test_brevitas.py")
+# An environment may have been set up before these came.
+collect_ignore_glob += [
+    f"test_{name}.py"
+    for name, package in (("brevitas", "brevitas"), ("keras", "hgq"))
+    if not find_spec(package)
+]
+os.environ.setdefault("KERAS_BACKEND", "torch")
 
 if find_spec("torch"):
     import torch
