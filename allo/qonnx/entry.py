@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from allo.dialects.diagnostics import ModelError
 from allo.models.compiled import built_for, schedule_of
 from allo.models.graph import Model
+from allo.models.integers.embedded import embed, tabulate_neurons
+from allo.models.integers.neurons import TABLES, with_neurons
 from allo.models.integers.reference import Reference
+from allo.models.integers.results import with_integer_results
 from allo.models.origin import ReferenceOrigin
 from allo.models.storage.choices import Storage
 from allo.models.streams.schedule import CLOCK_MHZ, Streams, streamed
@@ -67,6 +71,9 @@ def from_qonnx(
     weights_as_args: bool | Sequence[str] = False,
     layouts: Mapping[str, Sequence[int]] | None = None,
     samples: int | None = None,
+    tables: str = "never",
+    weights: str = "stored",
+    results: str = "float",
     streams: bool = False,
     target_fps: float | None = None,
     clock_mhz: float = CLOCK_MHZ,
@@ -94,6 +101,14 @@ def from_qonnx(
         layouts: for patterns of paths of weights, the order in which their dimensions are stored.
         samples: a call takes so many samples, ``[samples, …]``, one after the other in the loop
             ``samples``. ``s.dataflow`` of that loop lets layers work side by side, each on another sample.
+        tables: whether layers whose neurons read few bits become lookup tables, on every target: ``"auto"``
+            where they read at most 12 bits and tables are fewer than those of their sums, ``"always"`` up to
+            16 bits, ``"never"``.
+        weights: ``"stored"`` in arrays, or ``"embedded"`` in logic: products become additions
+            (``s.constant_multiply``), and the network is one pipeline over ``samples`` that takes a sample
+            in each cycle.
+        results: ``"float"``, or ``"integers"``: what the scale of a result multiplies. A softmax at the
+            end, which keeps their order, is then left out.
         streams: layers are processes joined by streams, all at work at once on images one behind the
             other: of networks of signs, from an ``input_type`` of int8. Of the options above, only
             ``samples`` goes with it. The schedule has ``folds``.
@@ -110,8 +125,13 @@ def from_qonnx(
         UnsupportedOperatorError: a node that is not supported, or not in this form.
         OptionError: a target that no folding of a layer meets.
     """
+    _check(tables, weights, results, bool(weights_as_args))
     graph, _ = read(model)
     made = converted(graph, input_type, accept_error).made
+    if results == "integers":
+        made = with_integer_results(made)
+    if tables != "never" or weights == "embedded":
+        made = with_neurons(made, tables, rounded=weights == "embedded")
     types = Types(wanted(input_type), set())
     storage = Storage(weights_as_args, layouts or {})
     kinds = {node.path: node.op for node in graph.nodes}
@@ -127,6 +147,10 @@ def from_qonnx(
         streaming = streamed(made, origin, asked)
         return streaming if target == "mlir" else streaming.build(target)
     schedule = schedule_of(made, origin, types, storage, samples)
+    if weights == "embedded":
+        embed(schedule)
+    elif tables != "never" and not storage.any_arguments:
+        tabulate_neurons(schedule)
     return built_for(
         schedule,
         len(made.inputs),
@@ -137,6 +161,28 @@ def from_qonnx(
         verbose=verbose,
         verify=verify,
     )
+
+
+def _check(tables: str, weights: str, results: str, as_arguments: bool) -> None:
+    """Refuse ways that there are not."""
+    if tables not in TABLES:
+        raise ModelError(
+            f"tables={tables!r} is no way to choose the layers that become lookup tables.",
+            help=f'it is {", ".join(map(repr, TABLES))}; "auto" compares their cost with that of sums.',
+        )
+    for key, value, known in (
+        ("weights", weights, ("stored", "embedded")),
+        ("results", results, ("float", "integers")),
+    ):
+        if value not in known:
+            raise ModelError(
+                f"{key}={value!r} is unknown.", help=f"it is {' or '.join(map(repr, known))}."
+            )
+    if weights == "embedded" and as_arguments:
+        raise ModelError(
+            "Weights that are arguments are not known when the logic is made.",
+            help='leave out weights_as_args, or weights="embedded".',
+        )
 
 
 def converted(

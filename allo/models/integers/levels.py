@@ -73,6 +73,24 @@ def _table(args: Arguments, op: Operator) -> Array:
     return _whole(np.take_along_axis(table, x[..., None], -1)[..., 0], op)
 
 
+def _lookup(args: Arguments, op: Operator) -> Array:
+    read = args["self"].astype(np.int64)[:, args["places"]] - args["low"]
+    address = (read << (np.arange(read.shape[-1]) * args["bits"])).sum(-1)
+    rows = np.arange(len(args["table"]))
+    return _whole(args["table"][rows, address], op)
+
+
+def _dense(args: Arguments, op: Operator) -> Array:
+    weights = args["other"].astype(np.int64)
+    if "zero_right" in args:
+        weights = weights * args["zero_right"][0] + args["zero_right"][1]
+    total = args["self"].astype(np.int64) @ weights + args["addends"].astype(np.int64)
+    levels = total >> args["shift"]
+    if args["even"]:
+        levels -= (levels & 1) * (total == levels << args["shift"])
+    return _whole(np.clip(levels, args["low"], args["high"]), op)
+
+
 def _scaled(args: Arguments, op: Operator) -> Array:
     x = args["input"].astype(np.float32)
     parts = []
@@ -130,6 +148,8 @@ def _im2col(args: Arguments, op: Operator) -> Array:
 LEVELS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "levels.thresholds": _thresholds,
     "levels.table": _table,
+    "levels.lookup": _lookup,
+    "levels.dense": _dense,
     "levels.scaled": _scaled,
     "levels.add": _add,
     "levels.mul": _product,

@@ -117,6 +117,57 @@ def _table(call: Call) -> Result:
     return target
 
 
+def _lookup(call: Call) -> Result:
+    """Neurons as truth tables: the levels of the inputs that each reads are the place in its table."""
+    source, target = call.tensor("self"), call.array()
+    places, table, low, bits = (
+        call.tensor("places"),
+        call.tensor("table"),
+        call["low"],
+        call["bits"],
+    )
+    with call.text.loops(target.shape, "lookup") as (i, j):
+        terms = []
+        for k in range(places.shape[1]):
+            level = source.at(i, places.at(j, str(k)))
+            level = f"({level} - ({low}))" if low else level
+            terms.append(level if k == 0 else f"{level} * {1 << (k * bits)}")
+        call.text.line(f"at: {call.types.of_torch('int32')} = {' + '.join(terms)}")
+        call.text.line(f"{target.at(i, j)} = {table.at(j, 'at')}")
+    return target
+
+
+def _dense(call: Call) -> Result:
+    """Sums of products with constants, shifted, rounded and bounded; half a step is in the addends."""
+    source, weights, target = call.tensor("self"), call.tensor("other"), call.array()
+    addends, low, high, shift = call.tensor("addends"), call["low"], call["high"], call["shift"]
+    wide = call.types.of_torch(call["sums"])
+    text = call.text
+    rest = (1 << shift) - 1
+    with text.loops(target.shape, "dense") as (i, j):
+        text.line(f"total: {wide} = {addends.at(j)}")
+        with text.loops((source.shape[1],), prefix="k", reduction=True) as (k,):
+            weight = weights.at(k, j)
+            if "zero_right" in call.args:
+                times, more, _ = call["zero_right"]
+                weight = f"({weight} * {times} + ({more}))"
+            text.line(f"total += {source.at(i, k)} * {weight}")
+        if not shift:  # the sum itself
+            text.line(f"{target.at(i, j)} = total")
+            return target
+        whole = low == 0 and not high & (high + 1)
+        ones = high if whole else -1
+        even = f"{ones - 1} if (total & {rest}) == 0 else {ones}" if call["even"] else str(ones)
+        text.line(f"level: {wide} = (total >> {shift}) & ({even})")
+        if whole:  # bits above those of a level say that it is out of bounds
+            above = shift + high.bit_length()
+            bound = f"0 if total < 0 else {high}"
+            text.line(f"{target.at(i, j)} = ({bound}) if (total >> {above}) != 0 else level")
+        else:
+            text.line(f"{target.at(i, j)} = min(max(level, {low}), {high})")
+    return target
+
+
 def _scaled(call: Call) -> Result:
     """``level * scale + offset`` in float32; scale and offset may differ along ``axes``."""
     source, target = call.tensor("input"), call.array()
@@ -204,6 +255,8 @@ LEVELS: dict[str, Emitter] = {
     "levels.sum": SUM,
     "levels.thresholds": _thresholds,
     "levels.table": _table,
+    "levels.lookup": _lookup,
+    "levels.dense": _dense,
     "levels.scaled": _scaled,
     "levels.add": _add,
     "levels.bits": _bits,

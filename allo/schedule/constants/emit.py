@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.integers import PREDICATES, as_signed
 from allo.dialects.ranges.interval import linear
-from allo.dialects.sums.adders import Node, Plan, bits_of, plan_adders
+from allo.dialects.sums.adders import Node, Plan, bits_of, least_depth, plan_adders
 
 from .bounds import Bounds
 from .linear import Subscript, Value, Word
@@ -17,6 +18,8 @@ _NARROWED = frozenset(
     f"arith.{name}" for name in ("andi", "ori", "xori", "minsi", "maxsi", "select", "cmpi", "shrsi")
 )
 """Operations whose low bits are the same in fewer bits, where operands and results fit."""
+type Depth = int | Literal["least"] | None
+"""The most additions that follow each other: a number, as few as each set of sums allows, or any."""
 _BOUNDED = frozenset({"arith.cmpi", "arith.minsi", "arith.maxsi"})
 
 
@@ -27,7 +30,7 @@ class Emitter:
         plans: the graph of adders of each level.
     """
 
-    def __init__(self, trace: Trace, before: ir.Operation, depth: int | None) -> None:
+    def __init__(self, trace: Trace, before: ir.Operation, depth: Depth) -> None:
         self._trace = trace
         self._words = trace.words
         self._ip = ir.InsertionPoint(before)
@@ -217,7 +220,8 @@ class Emitter:
         rows = [{place[w]: f for w, f in value.terms.items()} for value in values]
         inputs = [self._words[n].values for n in numbers]
         constants = [value.constant for value in values]
-        plan = plan_adders(rows, inputs, self._depth, constants)
+        depth = least_depth(rows, constants) if self._depth == "least" else self._depth
+        plan = plan_adders(rows, inputs, depth, constants)
         self.plans.append(plan)
         made: list[ir.Value] = []
         for position, node in enumerate(plan.nodes):

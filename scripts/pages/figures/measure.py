@@ -57,6 +57,7 @@ BENCHMARKS = (
     Benchmark(("qonnx",), "networks_qonnx", slow=True),
     Benchmark(("tflite",), "networks_tflite", slow=True),
     Benchmark(("qonnx", "tflite"), "networks_beside", slow=True),
+    Benchmark(("tables",), "lut_networks", slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("routed",), "routed_halves", slow=True),
     Benchmark(("recurrences",), "recurrences"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
@@ -22,7 +24,9 @@ MOST_PAIRS = 3_000_000
 
 
 @primitive
-def constant_multiply(s: ScheduleState, axis: Axis, depth: int | None = None) -> None:
+def constant_multiply(
+    s: ScheduleState, axis: Axis, depth: int | Literal["least"] | None = None
+) -> None:
     """Run a nest whole, and make its products by constants adders that all of its sums share.
 
     ::
@@ -40,7 +44,7 @@ def constant_multiply(s: ScheduleState, axis: Axis, depth: int | None = None) ->
     Args:
         axis: the outermost loop of the nest; pipeline a loop around it.
         depth: the most additions that may follow each other between two other operations. Fewer shorten the
-            latency, and may cost adders; None sets no limit.
+            latency, and may cost adders; ``"least"`` is as few as there can be, None sets no limit.
 
     Raises:
         ScheduleError: the nest has no constant weights, holds what cannot be unrolled or whose place is not
@@ -48,7 +52,7 @@ def constant_multiply(s: ScheduleState, axis: Axis, depth: int | None = None) ->
     """
     loop = find_loop(s.module, s.top_func_name, axis, "constant_multiply")
     what, place = f"constant_multiply {loop.name}", place_of(loop.op)
-    if depth is not None:
+    if depth is not None and depth != "least":
         check_integer(depth, 1, f"{what}: the depth", "leave it out for no limit.", place)
     trace, stores = _traced(s.module, loop, what)
     values = [store.value for store in stores]
