@@ -18,9 +18,11 @@ from allo.qonnx.executor import executor, float_activations
 from allo.tflite.interpreter import interpreter
 
 from .build import write_text
+from .network_project import write_project
 
 Arrays = list[list[np.ndarray[Any, Any]]]
 _LABELS = "labels"
+_CLOCK_MHZ = 200.0
 
 
 def register(app: typer.Typer) -> None:
@@ -36,16 +38,38 @@ def register(app: typer.Typer) -> None:
         samples: Annotated[int, typer.Option(help="of the data, at most")] = 100,
         simulate: Annotated[int, typer.Option(help="samples that run in hardware")] = 10,
         device: Annotated[str, typer.Option(help="device family")] = DEFAULT_DEVICE,
-        clock: Annotated[float, typer.Option(help="clock in MHz to build for")] = 200.0,
+        clock: Annotated[
+            float | None,
+            typer.Option(help="clock in MHz to build for; 200, or the board's, where left out"),
+        ] = None,
         output: Annotated[Path | None, typer.Option("-o", help="write the JSON here")] = None,
+        picture: Annotated[
+            Path | None, typer.Option(help="write the layers with their cycles here, as SVG")
+        ] = None,
+        project: Annotated[
+            Path | None, typer.Option(help="write a project for the board here, and try nothing")
+        ] = None,
+        board: Annotated[
+            str,
+            typer.Option(help="of the project: a Zynq board or a card; `allo boards` lists them"),
+        ] = "pynq-z2",
+        batch: Annotated[int, typer.Option(help="samples of a call on the board")] = 64,
     ) -> None:
         """Try a quantised network on data, and show accuracy, cycles and cost of its hardware."""
+        if project is not None:
+            schedule = _schedule(file, samples=batch)
+            schedule["**"].pipeline()
+            write_project(schedule, board, project, clock)
+            typer.echo(f"{project}: {batch} samples a call on {board}; batches.py streams them.")
+            return
         console = Console(stderr=True, highlight=False)
         with console.status(f"reading {file}") as status:
-            found = tried(file, data, samples, simulate, device, clock, status.update)
+            found = tried(file, data, samples, simulate, device, clock or _CLOCK_MHZ, status.update)
         typer.echo(str(found), nl=False)
         if output is not None:
             write_text(output, found.to_json())
+        if picture is not None:
+            write_text(picture, found.picture)
         if not found.is_right:
             raise typer.Exit(1)
 
@@ -79,20 +103,25 @@ def tried(
     )
 
 
-def _read(file: Path) -> tuple[Any, Mapping[str, Any]]:
-    """The schedule of a network, and the other ways to run it."""
+def _schedule(file: Path, samples: int | None = None) -> Any:
+    """The schedule of a network."""
     if file.suffix == ".tflite":
-        schedule = from_tflite(file, target="mlir")
-        return schedule, {"TFLite's interpreter": interpreter(file)}
+        return from_tflite(file, target="mlir", samples=samples)
     if file.suffix == ".onnx":
-        judges = {"qonnx's executor": executor(file)}
-        plain = float_activations(file)
-        return from_qonnx(file, target="mlir"), (
-            judges if plain is None else {**judges, "activations in float32": plain}
-        )
+        return from_qonnx(file, target="mlir", samples=samples)
     raise ModelError(
         f"{file} is of no known kind.", help="give a .onnx file of QONNX or a .tflite file."
     )
+
+
+def _read(file: Path) -> tuple[Any, Mapping[str, Any]]:
+    """The schedule of a network, and the other ways to run it."""
+    schedule = _schedule(file)
+    if file.suffix == ".tflite":
+        return schedule, {"TFLite's interpreter": interpreter(file)}
+    judges = {"qonnx's executor": executor(file)}
+    plain = float_activations(file)
+    return schedule, judges if plain is None else {**judges, "activations in float32": plain}
 
 
 def _samples(

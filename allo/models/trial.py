@@ -17,6 +17,8 @@ from allo.dialects.diagnostics import ModelError
 
 from .accuracy import AccuracyTable, Row
 from .integers.arithmetic import Array
+from .origin import ReferenceOrigin
+from .pictures.layers import Block, blocks_of, picture
 from .schedule import ModelSchedule
 
 _WIDTH = 100
@@ -32,11 +34,15 @@ class Layer:
         path: of the module that it computes, ``"conv2d_3"``.
         kind: of that module, ``"CONV_2D"``.
         cycles: of one call; None where data decide.
+        result: type and shape of what it gives, ``"int5[1, 64]"``.
+        sources: the paths of the modules that it reads; ``""`` is an input of the network.
     """
 
     path: str
     kind: str
     cycles: int | None
+    result: str = ""
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class Trial:
         fmax_mhz: the clock that the estimate finds; None where there is none.
         resources: estimated, by name.
         layers: in the order in which they run.
+        blocks: all modules of the network, those in which nothing is computed among them.
     """
 
     accuracy: AccuracyTable
@@ -64,6 +71,12 @@ class Trial:
     fmax_mhz: float | None
     resources: Mapping[str, int]
     layers: tuple[Layer, ...]
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def picture(self) -> str:
+        """The layers and what flows between them, with their cycles, as SVG."""
+        return picture(self.blocks, {layer.path: layer.cycles for layer in self.layers})
 
     @property
     def is_right(self) -> bool:
@@ -169,7 +182,7 @@ def try_network(
         results.append(_listed(hardware(*call, *weights)))
         cycles = max(cycles, hardware.cycles)
     equal = sum(map(_same, results, found["CPU"]))
-    report = hardware.report
+    report, blocks = hardware.report, tuple(_blocks(schedule))
     return Trial(
         _table(found, results, labels),
         len(results),
@@ -180,7 +193,8 @@ def try_network(
         clock_mhz,
         report.fmax_mhz,
         report.resources,
-        tuple(_layers(schedule, report)),
+        tuple(_layers(schedule, report, blocks)),
+        blocks,
     )
 
 
@@ -200,13 +214,22 @@ def _table(
     return AccuracyTable(tuple(rows), len(first))
 
 
-def _layers(schedule: ModelSchedule, report: Any) -> list[Layer]:
-    kinds = schedule.origin.kinds()
+def _blocks(schedule: ModelSchedule) -> list[Block]:
+    """The layers of the graph that the schedule was made of; none where PyTorch alone has it."""
+    origin = schedule.origin
+    graph = origin.graph if isinstance(origin, ReferenceOrigin) else None
+    return [] if graph is None else blocks_of(graph, origin.kinds())
+
+
+def _layers(schedule: ModelSchedule, report: Any, blocks: Sequence[Block]) -> list[Layer]:
+    kinds, known = schedule.origin.kinds(), {block.path: block for block in blocks}
     found = []
     for function in report.functions:
         path = schedule.module_paths.get(function.name)
         if path:
-            found.append(Layer(path, kinds.get(path, ""), function.cycles))
+            block = known.get(path, Block(path, "", "", ()))
+            kind = kinds.get(path, "")
+            found.append(Layer(path, kind, function.cycles, block.result, block.sources))
     return found
 
 

@@ -64,7 +64,7 @@ class _Argument:
     memory: str = ""
 
 
-def project(mod: RTLModule, folder: str | Path) -> Path:
+def project(mod: RTLModule, folder: str | Path, *, batches: bool = False) -> Path:
     """Write the project of a design for the board of its build, if AMD's tools make its bitstreams.
 
     Boards with pins get the shell that ``allo.boards.connect`` talks to, with a script for Vivado. On Zynq
@@ -75,9 +75,12 @@ def project(mod: RTLModule, folder: str | Path) -> Path:
     Args:
         mod: what ``s.build(target="verilog", board=…)`` gave.
         folder: is replaced if Allo wrote it.
+        batches: write ``batches.py`` too, which runs a network on a file of samples, for designs with
+            ``driver.py``. The first dimension of each array counts the samples of a call.
 
     Raises:
-        BoardError: the build names no board, or one with open tools; or the design lacks the interfaces.
+        BoardError: the build names no board, or one with open tools; or the design lacks the interfaces, or
+            arguments that count samples.
         BuildError: the folder cannot be written.
     """
     if mod.options.board is None:
@@ -92,10 +95,23 @@ def project(mod: RTLModule, folder: str | Path) -> Path:
             help="call mod.bitstream(path).",
         )
     files = _with_pins(mod, board) if not board.platform else _around_wrapper(mod, board)
+    if batches:
+        files["batches.py"] = _batches(mod, files)
     files[MARK] = json.dumps({"top": mod.design.top, "board": board.name})
     target = own_folder(Path(folder), "project")
     write_folder(target, files, merge=False, programs=[n for n in files if n.endswith(".sh")])
     return target
+
+
+def _batches(mod: RTLModule, files: dict[str, str]) -> str:
+    shapes = [one.shape for one in mod.signature.arguments]
+    if "driver.py" not in files or not shapes or len({shape and shape[0] for shape in shapes}) > 1:
+        raise BoardError(
+            f"{mod.top_func_name} takes no batches on this board: that needs arrays alone, whose first "
+            "dimensions are equal, and a board with driver.py.",
+            help="give a network of samples=64 of from_qonnx or from_tflite, and a Zynq board or a card.",
+        )
+    return (_HOSTS / "batches.py").read_text()
 
 
 def _with_pins(mod: RTLModule, board: Board) -> dict[str, str]:
