@@ -14,7 +14,7 @@ from allo.models.integers.reference import Reference
 from allo.models.integers.results import with_integer_results
 from allo.models.origin import ReferenceOrigin
 from allo.models.storage.choices import Storage
-from allo.models.streams.schedule import CLOCK_MHZ, Streams, streamed
+from allo.models.streams.schedule import CLOCK_MHZ, Streams, check_options, streamed
 from allo.models.types import Types
 
 from .convert import Builder, Converter
@@ -142,6 +142,12 @@ def from_qonnx(
         kinds,
         "the reference of the QONNX file",
     )
+    beside = {
+        "weights_as_args": weights_as_args,
+        "layouts": layouts,
+        "verify": verify,
+    }
+    check_options(streams, beside, {"target_fps": target_fps, "resources": resources})
     if streams:
         asked = Streams(samples or 1, target_fps, clock_mhz, resources)
         streaming = streamed(made, origin, asked)

@@ -14,7 +14,7 @@ from allo.models.integers.arithmetic import Array
 from allo.models.origin import ReferenceOrigin
 from allo.models.places import place_of_caller
 from allo.models.storage.choices import Storage
-from allo.models.streams.schedule import CLOCK_MHZ, Streams, streamed
+from allo.models.streams.schedule import CLOCK_MHZ, Streams, check_options, streamed
 from allo.models.types import Types
 
 from .convert import graph_of
@@ -90,6 +90,13 @@ def from_tflite(
         {node.path: node.kind for node in network.nodes},
         JUDGE,
     )
+    beside = {
+        "weights_as_args": weights_as_args,
+        "layouts": layouts,
+        "verify": verify,
+        "lanes": lanes,
+    }
+    check_options(streams, beside, {"target_fps": target_fps, "resources": resources})
     if streams:
         asked = Streams(samples or 1, target_fps, clock_mhz, resources)
         streaming = streamed(graph, origin, asked)

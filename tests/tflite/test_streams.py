@@ -76,6 +76,14 @@ def test_a_rate_that_no_folding_meets() -> None:
     assert "images a second, or a higher clock_mhz" in str(caught.value)
 
 
+def test_options_of_the_other_kind() -> None:
+    with pytest.raises(OptionError, match="lanes does not go with streams=True"):
+        from_tflite(residual_network(), streams=True, lanes=4)
+    with pytest.raises(OptionError, match="target_fps is for layers on streams") as caught:
+        from_tflite(residual_network(), target_fps=100)
+    assert "give streams=True, too" in str(caught.value)
+
+
 def test_an_operator_without_a_streaming_layer() -> None:
     writer = Writer()
     image = writer.input([1, 4, 4, 2], scale=0.1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from allo.dialects.diagnostics import ModelError
+from allo.dialects.diagnostics import ModelError, OptionError
 from allo.frontend.build import build_module
 from allo.schedule.schedule import Schedule
 
@@ -86,6 +86,31 @@ class Streams:
     target_fps: float | None = None
     clock_mhz: float = CLOCK_MHZ
     resources: Mapping[str, int] | None = None
+
+
+def check_options(streams: bool, beside: Mapping[str, object], only: Mapping[str, object]) -> None:
+    """Refuse options that do not go with ``streams``, or only with it.
+
+    Args:
+        streams: whether layers are on streams.
+        beside: options of layers on arrays, by name; those that are not given are false.
+        only: options of layers on streams, likewise.
+
+    Raises:
+        OptionError: one of the other kind is given.
+    """
+    given = [name for name, value in (beside if streams else only).items() if value]
+    if not given:
+        return
+    if streams:
+        raise OptionError(
+            f"{given[0]} does not go with streams=True.",
+            place_of_caller(),
+            help="leave it out: layers on streams hold their weights, and build compares nothing.",
+        )
+    raise OptionError(
+        f"{given[0]} is for layers on streams.", place_of_caller(), help="give streams=True, too."
+    )
 
 
 def streamed(model: Model, origin: Origin, asked: Streams) -> StreamSchedule:

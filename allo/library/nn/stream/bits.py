@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
-from .layers import Fold, Layer, divisors, lag_of, memory, through, vector_words
+from .layers import Fold, Layer, divisors, lag_of, memory, row_words, through, vector_words
 from .network import Network
 from .pools import largest
 from .shapes import Window
@@ -61,8 +61,10 @@ class Signs(Layer):
         return bool(len(self.weights) % simd == 0)
 
     def holds(self, fold: Fold) -> int:
-        """Words that the stream in front of it has room for: a vector, of which it keeps another."""
-        return 4 if self.shape is not None else vector_words(self.weights, fold.simd)
+        """Words that the stream in front of it has room for: a vector, or a row of pixels."""
+        if self.shape is None:
+            return vector_words(self.weights, fold.simd)
+        return row_words(self.shape, fold.simd)
 
     def folds(self) -> Iterator[Fold]:
         """Each ``simd`` that divides the channels taken, and each ``pe`` that divides those given."""

@@ -21,6 +21,8 @@ from .words import thin
 _TABLE = 64
 """Words of a table that lookup tables hold at one bit each; larger ones lie in blocks of memory."""
 _BLOCK_WORDS, _BLOCK_BITS = 1024, 18
+_ROW = 32
+"""Words of a row that wait in front of windows, at most."""
 _LANES = (1, 2, 4, 8, 16)
 
 
@@ -143,8 +145,10 @@ class Product(Layer):
         return lag_of(self.shape, self.places)
 
     def holds(self, fold: Fold) -> int:
-        """Words that the stream in front of it has room for: a vector, of which it keeps another."""
-        return 4 if self.shape is not None else vector_words(self.weights, fold.simd)
+        """Words that the stream in front of it has room for: a vector, or a row of pixels."""
+        if self.shape is None:
+            return vector_words(self.weights, fold.simd)
+        return row_words(self.shape, fold.simd)
 
     @property
     def taken(self) -> int:
@@ -364,6 +368,12 @@ def lag_of(shape: Window | None, places: int) -> float:
 def vector_words(weights: Any, simd: int) -> int:
     """Words of a vector, and at least two."""
     return max(2, int(weights.shape[1]) // simd)
+
+
+def row_words(shape: Window, simd: int) -> int:
+    """Words of a row of an image, and few where it is long: pools give them at once."""
+    _, width, channels = shape.image
+    return max(4, min(width * channels // simd, _ROW))
 
 
 def through(network: Network, unit: Any, come: str, go: str) -> str:
