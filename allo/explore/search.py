@@ -22,7 +22,7 @@ from .model.kernel import Kernel
 from .model.rows import space_of
 from .model.units import Units
 from .narrow import refuse_banks, smaller, without
-from .networks import BALANCED, choice_of_layers, greedy_choices, has_many
+from .networks import BALANCED, NOTHING, choice_of_layers, greedy_choices, has_many
 from .regions.counted import OUTSIDE, from_memory, has_streams, of_arguments
 from .regions.fifos import sized
 from .solve import Choice, Corrections, Problem, Unsolved
@@ -201,7 +201,7 @@ class Search:
             Unsolved: the solver came to no answer.
         """
         if has_many(problem):
-            fewest = min((b.choice.cycles for b in self.good if b.choice), default=1 << 60)
+            fewest = min((b.choice.cycles for b in self.good if b.choice), default=NOTHING)
             left = self._left()
             best, self.trace.bound = choice_of_layers(problem, self.corrections, fewest, left / 4)
             return best

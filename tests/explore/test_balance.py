@@ -15,7 +15,7 @@ from allo.designs.networks.chains import THREE_PRODUCTS
 from allo.explore.model.blocks import Blocks
 from allo.explore.model.rows import Limits, space_of
 from allo.explore.model.units import Units
-from allo.explore.networks import arranged, choice_of_layers, has_many
+from allo.explore.networks import NOTHING, arranged, choice_of_layers, has_many
 from allo.explore.networks.balance import balanced
 from allo.explore.networks.tables import divided
 from allo.explore.solve import Corrections, Problem, least_banks
@@ -101,7 +101,7 @@ def test_the_same_choice_is_not_made_again() -> None:
     given = problem(scores, 64)
     choice, _ = choice_of_layers(given, Corrections(), 1 << 60, 5.0)
     assert choice is not None
-    assert choice_of_layers(given, Corrections(done=[choice]), 1 << 60, 5.0)[0] is None
+    assert choice_of_layers(given, Corrections(done=[choice]), 1 << 59, 5.0)[0] is None
     assert choice_of_layers(given, Corrections(), choice.cycles, 5.0)[0] is None
 
 
@@ -164,3 +164,22 @@ def test_calls_that_share_a_function_are_counted_once_each(dataflow: bool) -> No
     each = {n: row.cycles for n, row in choice.rows.items()}
     first, last = sorted(each)
     assert choice.cycles == 2 * each[first] + each[last]  # one function: its result is one array
+
+
+def test_lookup_tables_beside_the_units_count_within_the_limit() -> None:
+    given = problem(scores, 512)
+    free, _ = choice_of_layers(given, Corrections(), NOTHING, 5.0)
+    assert free is not None
+    few = replace(given, limits=replace(given.limits, lut=free.lut * 3 // 4))
+    choice, _ = choice_of_layers(few, Corrections(), NOTHING, 5.0)
+    assert choice is not None and choice.lut <= few.limits.lut
+
+
+def test_a_choice_that_did_not_fit_is_followed_by_a_smaller_one() -> None:
+    given = problem(scores, 512)
+    choice, _ = choice_of_layers(given, Corrections(), NOTHING, 5.0)
+    assert choice is not None
+    learnt = Corrections(done=[choice])
+    other, _ = choice_of_layers(given, learnt, NOTHING, 5.0)
+    assert other is not None and other.lut < choice.lut and learnt.lut > 1.0
+    assert choice_of_layers(given, Corrections(done=[choice]), other.cycles + 1, 5.0)[0] is None

@@ -126,8 +126,11 @@ class Balance:
     def fits(self) -> bool:
         """Whether the choice is within the limits."""
         state = self._state(self.rows.values(), self.rows)
-        limits = (self._limits.dsp, self._dsp), (self._limits.lut, self._lut)
-        return all(limit is None or state.units @ each <= limit for limit, each in limits)
+        taken = (
+            (self._limits.dsp, state.units @ self._dsp),
+            (self._limits.lut, state.units @ self._lut + state.beside),
+        )
+        return all(limit is None or each <= limit for limit, each in taken)
 
     # --- changes --------------------------------------------------------------------------------
 
@@ -219,9 +222,13 @@ class Balance:
         count = len(table.rows)
         units = np.maximum(table.units, state.units[None, :])
         fits = np.ones(count, bool)
-        for limit, each in ((self._limits.dsp, self._dsp), (self._limits.lut, self._lut)):
+        beside = np.maximum(table.beside, state.beside)
+        for limit, taken in (
+            (self._limits.dsp, units @ self._dsp),
+            (self._limits.lut, units @ self._lut + beside),
+        ):
             if limit is not None:
-                fits &= units @ each <= limit
+                fits &= taken <= limit
         if self._pool is not None:
             fits &= (table.units <= self._pool[None, :]).all(axis=1)
         before = _banks(state.needs)
@@ -248,7 +255,7 @@ class Balance:
                 memory += self._blocks.of_banks(self._kernel.arrays[array], joint, words)
         if self._most is not None:
             fits &= memory <= self._most
-        tables = units @ self._lut + np.maximum(table.beside, state.beside) + OF_BANK * spread
+        tables = units @ self._lut + beside + OF_BANK * spread
         cost: np.ndarray = np.where(
             fits, state.cycles + table.cycles + self._of_table * tables, np.inf
         )

@@ -21,6 +21,10 @@ SECONDS = 10.0
 """Of the solver, for the tables of all layers, at most."""
 LEAST = 5.0
 """Seconds of processor time for a balance of layers, however little time is left."""
+NOTHING = 1 << 60
+"""Cycles to stay below where no design fits yet."""
+TIGHTER, CLOSER = 4, 1.05
+"""How often lookup tables are made fewer, where no design fits and the same one is chosen again; by what."""
 
 
 def has_many(problem: Problem) -> bool:
@@ -36,25 +40,33 @@ def choice_of_layers(
     """A new choice for a network that takes fewer cycles than ``below`` by the model; and the bound.
 
     Args:
+        below: ``NOTHING`` where no design fits the limits yet.
         seconds: of processor time that the balance may take, and ``LEAST`` however few they are.
     """
-    division = divided(problem, corrections, SECONDS)
-    rows = balanced(
-        problem.kernel,
-        problem.space,
-        problem.units,
-        corrections.scaled(problem.limits),
-        blocks=Blocks(problem.units.device),
-        ratio=corrections.blocks,
-        pool=None if division is None else division.pool,
-        until=time.process_time() + max(LEAST, seconds),
-    )
-    bound = 0 if division is None else division.bound
-    if rows is None:
-        return None, bound
-    choice = choice_of(problem.kernel, problem.units, rows, 0)
     made = {known.key for known in corrections.done}
-    return (choice if choice.key not in made and choice.cycles < below else None), bound
+    for _ in range(TIGHTER):
+        division = divided(problem, corrections, SECONDS)
+        bound = 0 if division is None else division.bound
+        rows = balanced(
+            problem.kernel,
+            problem.space,
+            problem.units,
+            corrections.scaled(problem.limits),
+            blocks=Blocks(problem.units.device),
+            ratio=corrections.blocks,
+            pool=None if division is None else division.pool,
+            until=time.process_time() + max(LEAST, seconds),
+        )
+        if rows is None:
+            break
+        choice = choice_of(problem.kernel, problem.units, rows, 0)
+        if choice.key not in made:
+            return (choice if choice.cycles < below else None), bound
+        if below < NOTHING:
+            break
+        most = (problem.limits.lut or 0) / max(1, choice.lut)  # at which it just fits
+        corrections.lut = CLOSER * max(corrections.lut, most)
+    return None, bound
 
 
 def greedy_choices(
