@@ -1,16 +1,18 @@
 """PolyBench at MEDIUM over AXI4, from memory to memory: microseconds beside those that Prometheus publishes.
 
 scripts/python benchmarks/rtl_memory.py [--kernel NAME ...] [--channels one|many ...] [--timing ideal]
+    [--switch on]
 
 The designs are those of `designs/polybench/memory`, in the generated wrapper: an AXI4 master of 512 bits for
 each channel. Every array has one channel of HBM2, or a matrix has four. Behind the masters is the model of
 dynamic memory, with banks, rows, refresh and a controller that reorders; with `--timing ideal` it is one
-with bandwidth and latency alone. Cycles are of the whole run, from the write that starts it to the
-interrupt; beside them stand those of the same design with its arrays in RAM on chip (the core). Time is
-cycles at the clock that the report estimates for the design with its wrapper, at which the channels run
-too; nothing was placed and routed. Every element of every run is compared with the CPU build of the same
-schedule (same bits), and with NumPy.
-Prometheus (FCCM'25) is RTL simulation for a U55C at 220 to 250 MHz, transfers counted.
+with bandwidth and latency alone. Each master has one channel to itself, so the switch between the channels
+is off; `--switch on` has it on, as the platforms of Vitis do, and records nothing. Cycles are of the whole
+run, from the write that starts it to the interrupt; beside them stand those of the same design with its
+arrays in RAM on chip (the core). Time is cycles at the clock that the report estimates for the design with
+its wrapper, at which the channels run too; nothing was placed and routed. Every element of every run is
+compared with the CPU build of the same schedule (same bits), and with NumPy. Prometheus (FCCM'25) is RTL
+simulation for a U55C at 220 to 250 MHz, transfers counted.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ def bound(name: str, which: str, rate: float = 14.4) -> float:
     return max(moved / (len(channels[array]) * rate * 1e3) for array, moved in needed.items())
 
 
-def measure(name: str, which: str, timing: str) -> Measured:
+def measure(name: str, which: str, timing: str, switch: str = "auto") -> Measured:
     """Run a design with its arrays on chip, and from memory to memory.
 
     Raises:
@@ -108,7 +110,7 @@ def measure(name: str, which: str, timing: str) -> Measured:
     }
     hardware = _built(schedule, configs={"interface": masters})
     mhz = hardware.report.fmax_mhz
-    every = external_memory(KIND, clock_mhz=mhz, timing=timing)
+    every = external_memory(KIND, clock_mhz=mhz, timing=timing, switch=switch)
     memory = {array: every[channels[0] : channels[-1] + 1] for array, channels in places.items()}
     ran = same_as_cpu(design, size, schedule, hardware.variant(memory=memory))
     buses = ran.traffic.channels
@@ -130,16 +132,16 @@ def _built(schedule: Schedule, **options: Any) -> Any:
     )
 
 
-def row_of(name: str, which: str, timing: str) -> Row:
+def row_of(name: str, which: str, timing: str, switch: str = "auto") -> Row:
     """The time of a design beside Prometheus."""
-    design, found = load(name), measure(name, which, timing)
+    design, found = load(name), measure(name, which, timing, switch)
     places = ", ".join(f"{a} {spelled(c)}" for a, c in channels_of(design, which).items())
     needed = sum(design.bytes_needed(design.SIZES[SIZE]).values())
     time = found.cycles / found.mhz
     copied = f"; copied whole: {', '.join(found.copied)}" if found.copied else ""
     note = (
-        f"{places}; {timing}; {found.cycles:,} cycles, {found.core:,} of the core; estimated "
-        f"{found.mhz:.0f} MHz, {found.dsp:,} DSP, {found.lut:,} LUT; {found.moved:,} bytes, "
+        f"{places}; {timing}; switch {switch}; {found.cycles:,} cycles, {found.core:,} of the core; "
+        f"estimated {found.mhz:.0f} MHz, {found.dsp:,} DSP, {found.lut:,} LUT; {found.moved:,} bytes, "
         f"{needed:,} needed; "
         f"{bound(name, which, ACHIEVABLE) / time:.1%} of what the busiest channel achieves{copied}"
     )
@@ -160,7 +162,7 @@ def row_of(name: str, which: str, timing: str) -> Row:
         figures={
             f"memory.{name}.{which}.{what}": value
             for what, value in figures.items()
-            if timing == DRAM
+            if timing == DRAM and switch == "auto"
         },
     )
 
@@ -171,8 +173,10 @@ def main() -> int:
     parser.add_argument("--kernel", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--channels", nargs="+", choices=CHANNELS, default=tuple(CHANNELS))
     parser.add_argument("--timing", choices=(IDEAL, DRAM), default=DRAM)
+    parser.add_argument("--switch", choices=("auto", "on"), default="auto")
     given, rest = parser.parse_known_args()
-    rows = [row_of(name, which, given.timing) for name in given.kernel for which in given.channels]
+    how = given.timing, given.switch
+    rows = [row_of(name, which, *how) for name in given.kernel for which in given.channels]
     title = (
         f"PolyBench MEDIUM, fp32, over AXI4 from {given.timing} channels of {KIND}, estimated clock"
     )
