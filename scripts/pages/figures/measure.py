@@ -62,6 +62,13 @@ BENCHMARKS = (
     Benchmark(("routed",), "routed_halves", slow=True),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
+    Benchmark(
+        ("llm",),
+        "llm_wide",
+        ("--timing", "dram", "--tables", "ideal", "--figure", "llm.dram.w8a8.whole.cycles"),
+        slow=True,
+    ),
+    Benchmark(("external",), "autoschedule_memory", slow=True),
     *(
         Benchmark(
             ("llm",),
