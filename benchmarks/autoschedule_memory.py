@@ -75,7 +75,12 @@ def row_of(name: str, seconds: float) -> Row:
         f"copied whole: {', '.join(copied) or 'none'}; {len(found.trace.tried)} designs in "
         f"{seconds:g} s of CPU"
     )
-    figures = {"cycles": ran.cycles, "hand.cycles": hand.cycles}
+    figures = {
+        "latency": ran.cycles,
+        "core.latency": ran.foretold.core,
+        "hand.latency": hand.cycles,
+        "hand.core.latency": hand.foretold.core,
+    }
     return Row(
         f"{name}, {SIZE}",
         ran.cycles,
