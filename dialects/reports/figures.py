@@ -11,10 +11,18 @@ from typing import Any
 
 from ..diagnostics import SourcePlace
 from .network import Network
-from .parts import DesignFigures, FunctionReport, LoopReport, MemoryReport, PathPart
+from .parts import DesignFigures, FunctionReport, LoopReport, MemoryReport, PathPart, PortPath
 from .regions import RegionReport
 
-__all__ = ["DesignReport", "FunctionReport", "LoopReport", "MemoryReport", "PathPart", "place_text"]
+__all__ = [
+    "DesignReport",
+    "FunctionReport",
+    "LoopReport",
+    "MemoryReport",
+    "PathPart",
+    "PortPath",
+    "place_text",
+]
 
 
 @dataclass(slots=True)
@@ -31,8 +39,11 @@ class DesignReport(DesignFigures):
         plain = {key: value for key, value in data.items() if key != "utilisation"}
         functions = [_function_from_json(item) for item in plain.pop("functions", [])]
         path = [PathPart(**part) for part in plain.pop("critical_path", [])]
+        ports = [_port_path_from_json(item) for item in plain.pop("port_paths", [])]
         regions = [RegionReport.from_json(item) for item in plain.pop("regions", [])]
-        return cls(**plain, functions=functions, critical_path=path, regions=regions)
+        return cls(
+            **plain, functions=functions, critical_path=path, port_paths=ports, regions=regions
+        )
 
     def table(self) -> str:
         """The report as text tables."""
@@ -68,6 +79,10 @@ def _function_from_json(data: dict[str, Any]) -> FunctionReport:
     network = plain.pop("network", None)
     joined = Network.from_json(network) if network else None
     return FunctionReport(**plain, loops=loops, memories=memories, network=joined)
+
+
+def _port_path_from_json(data: dict[str, Any]) -> PortPath:
+    return PortPath(**data | {"parts": [PathPart(**part) for part in data["parts"]]})
 
 
 def _loop_from_json(data: dict[str, Any]) -> LoopReport:

@@ -111,6 +111,23 @@ class PathPart:
     place: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PortPath:
+    """The longest path from or to a port of a design; ``critical_path`` lies between registers inside of it.
+
+    Attributes:
+        start: the input port that it begins at; "" where a register does.
+        end: the output port that it ends at; "" where a register does.
+        delay_ns: nanoseconds in the design: what is outside of its ports is not known here.
+        parts: what the signal passes.
+    """
+
+    start: str
+    end: str
+    delay_ns: float
+    parts: list[PathPart]
+
+
 @dataclass(slots=True)
 class DesignFigures(Later):
     """A whole design.
@@ -128,8 +145,11 @@ class DesignFigures(Later):
         float_ops: useful float operations of one run, for unit utilisation; None if unknown.
         float_units: float adders and multipliers built.
         device: device family that a build was made for, or "".
-        fmax_mhz: the clock that the design can be expected to reach; None if unknown.
+        fmax_mhz: the clock that the design can be expected to reach between its registers; None if unknown.
         critical_path: its longest path, from register to register.
+        port_paths: the longest path from an input port to a register, from a register to an output port, and
+            from port to port, as far as there are any.
+        registered_mhz: the clock where a register stands outside, beside each port; None if unknown.
     """
 
     tool: str
@@ -146,6 +166,8 @@ class DesignFigures(Later):
     device: str = ""
     fmax_mhz: float | None = None
     critical_path: list[PathPart] = field(default_factory=list)
+    port_paths: list[PortPath] = field(default_factory=list)
+    registered_mhz: float | None = None
     about: int | None = None
     regions: list[RegionReport] = field(default_factory=list)
 

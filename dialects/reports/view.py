@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from io import StringIO
@@ -13,7 +13,7 @@ from rich.table import Table
 
 from .drawing import draw
 from .network import base_name
-from .parts import DesignFigures, FunctionReport, LoopReport
+from .parts import DesignFigures, FunctionReport, LoopReport, PathPart
 from .region_view import FIFO_HEADS, FIFO_LEGEND, fifo_rows, sentences, shown
 from .regions import RegionReport
 
@@ -55,11 +55,26 @@ def summary_rows(report: DesignFigures) -> list[tuple[str, str]]:
 
 def clock_text(report: DesignFigures) -> str:
     """The clock that a design can be expected to reach, and what its longest path passes."""
-    parts = []
-    for part in report.critical_path:
+    text = f"about {report.fmax_mhz:.0f} MHz; the longest path in ns: {_path_text(report.critical_path)}."
+    reached = report.registered_mhz
+    if reached is None or report.fmax_mhz is None or reached >= report.fmax_mhz:
+        return text
+    ways = [
+        f"from {path.start or 'a register'} to {path.end or 'a register'} {_path_text(path.parts)}"
+        for path in report.port_paths
+    ]
+    return (
+        f"{text} With a register outside of each port about {reached:.0f} MHz; the longest paths of ports "
+        f"in ns: {'; '.join(ways)}."
+    )
+
+
+def _path_text(parts: Sequence[PathPart]) -> str:
+    found = []
+    for part in parts:
         place = f" ({short_place(part.place)})" if part.place else ""
-        parts.append(f"{part.what} {part.delay_ns:.1f}{place}")
-    return f"about {report.fmax_mhz:.0f} MHz; the longest path in ns: {', '.join(parts)}."
+        found.append(f"{part.what} {part.delay_ns:.1f}{place}")
+    return ", ".join(found)
 
 
 def _time_text(seconds: float) -> str:

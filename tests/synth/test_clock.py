@@ -13,7 +13,7 @@ from allo.backend.rtl.resources.design import module_resources
 from allo.backend.rtl.resources.paths import Path
 from allo.dialects.reports.figures import DesignReport, PathPart
 from allo.errors import BuildError, ClockWarning, OptionError
-from allo.ir.types import int8, int32, uint8
+from allo.ir.types import Stream, int8, int32, uint8
 from benchmarks.kernels import gemm, kept, largest
 from tests.netlist.reader import read_netlist
 
@@ -217,6 +217,51 @@ def test_a_path_inside_a_unit_names_the_line_that_uses_the_unit(device: str) -> 
     line = quotients.__code__.co_firstlineno + 2
     places = {part.place.rpartition("/")[2] for part in report.critical_path}
     assert places == {f"test_clock.py:{line}:16"}
+
+
+def running(x: int32[64], z: int32[64]):
+    total: int32 = 0
+    for i in range(64):
+        total = total + x[i] * 5
+        z[i] = total
+
+
+def passed(x: Stream[int32, 2], y: Stream[int32, 2], n: int32) -> int32:
+    total: int32 = 0
+    for i in range(16):
+        v: int32 = x.get()
+        total += v * n + v
+        y.put(v)
+    return total
+
+
+def test_paths_from_and_to_ports_are_apart_from_those_between_registers() -> None:
+    """As in nextpnr's and Vivado's reports: what is outside of the ports is not known."""
+    s = allo.customize(running)
+    s.pipeline("i")
+    report = s.estimate(device="ecp5", clock_mhz=25)
+    into = next(path for path in report.port_paths if not path.end)
+    out = next(path for path in report.port_paths if not path.start)
+    assert into.start == "x_0_p0_rdata" and out.end == "z_0_p0_wdata"
+    line = running.__code__.co_firstlineno + 3
+    assert any(f"test_clock.py:{line}:" in part.place for part in into.parts)
+    for path in report.port_paths:
+        assert path.delay_ns == pytest.approx(sum(p.delay_ns for p in path.parts), abs=0.01)
+    signals = family("ecp5").signals
+    longest = max(into.delay_ns + signals.clock_out, out.delay_ns + signals.setup)
+    assert report.registered_mhz == pytest.approx(min(report.fmax_mhz, 1000 / longest), rel=0.01)
+    assert DesignReport.from_json(report.to_json()) == report
+
+
+def test_a_port_whose_path_is_longer_than_the_clock_is_named_in_the_table() -> None:
+    s = allo.customize(passed)
+    s.pipeline("i")
+    report = s.estimate(device="ecp5", clock_mhz=25)
+    through = [(path.start, path.end) for path in report.port_paths if path.start and path.end]
+    assert len(through) == 1 and report.registered_mhz <= report.fmax_mhz
+    shown = " ".join(report.table().split())
+    words = f"With a register outside of each port about {report.registered_mhz:.0f} MHz"
+    assert (words in shown) == (report.registered_mhz < report.fmax_mhz)
 
 
 def test_an_option_that_estimate_does_not_take() -> None:

@@ -45,12 +45,34 @@ class ModuleTiming:
         ends: from an input to a register, by input.
         starts: from a register to an output, by output.
         through: from inputs to outputs: by output, the inputs that reach it and the longest way.
+        entered: by output, the input at which that way begins.
     """
 
     worst: Path = NO_PATH
     ends: dict[str, Path] = field(default_factory=dict)
     starts: dict[str, Path] = field(default_factory=dict)
     through: dict[str, tuple[frozenset[str], Path]] = field(default_factory=dict)
+    entered: dict[str, str] = field(default_factory=dict)
+
+    def port_paths(self) -> list[tuple[str, str, Path]]:
+        """The longest path from an input to a register, from one to an output, and from input to output.
+
+        Each with the ports at its ends, "" for a register.
+        """
+        ways = (
+            [(port, "", path) for port, path in self.ends.items()],
+            [("", port, path) for port, path in self.starts.items()],
+            [(self.entered[port], port, path) for port, (_, path) in self.through.items()],
+        )
+        return [max(way, key=lambda found: found[2].delay_ns) for way in ways if way]
+
+    def registered_ns(self, clock_out: float, setup: float) -> float:
+        """The longest path where a register stands outside of each port; it takes so long out, and in."""
+        outside = (
+            (clock_out if start else 0.0) + path.delay_ns + (setup if end else 0.0)
+            for start, end, path in self.port_paths()
+        )
+        return max([self.worst.delay_ns, *outside])
 
 
 @dataclass(slots=True)

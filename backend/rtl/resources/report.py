@@ -10,7 +10,7 @@ from pathlib import Path as File
 from allo.backend.devices import family
 from allo.dialects.diagnostics import CapacityWarning
 from allo.dialects.processes.collecting import without_collection
-from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart
+from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart, PortPath
 from allo.dialects.reports.later import Later
 
 from ..netlist.modules import Netlist
@@ -42,10 +42,17 @@ def add_estimates(
     with without_collection():
         found = module_resources(netlist, device)
     report.resources = whole(found, top)
-    worst = found[top].timing.worst
-    if worst.delay_ns > 0.0:
-        report.fmax_mhz = round(1000.0 / worst.delay_ns, 1)
-        report.critical_path = _parts(worst)
+    timing, signals = found[top].timing, family(device).signals
+    if timing.worst.delay_ns > 0.0:
+        report.fmax_mhz = round(1000.0 / timing.worst.delay_ns, 1)
+        report.critical_path = _parts(timing.worst)
+    report.port_paths = [
+        PortPath(start, end, round(path.delay_ns, 3), _parts(path))
+        for start, end, path in timing.port_paths()
+    ]
+    longest = timing.registered_ns(signals.clock_out, signals.setup)
+    if longest > 0.0:
+        report.registered_mhz = round(1000.0 / longest, 1)
     functions = set(modules.values())
     counts = instance_counts(found, top)
     users: dict[str, dict[str, int]] = {}
@@ -69,7 +76,8 @@ def add_estimates(
 
 def estimated(report: DesignReport) -> Iterator[tuple[Later, Sequence[str]]]:
     """The parts of a report that :func:`add_estimates` fills in, with the names of the fields."""
-    yield report, ("resources", "fmax_mhz", "critical_path", "notes")
+    clock = ("fmax_mhz", "critical_path", "port_paths", "registered_mhz")
+    yield report, ("resources", *clock, "notes")
     for function in report.functions:
         yield function, ("resources",)
         loops = list(function.loops)

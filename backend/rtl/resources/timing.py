@@ -110,6 +110,7 @@ class Timer:
             entry = self._entering(value)
             if entry >= 0:
                 found.through[name] = (self._reaching(value), self._trace_passed(entry))
+                found.entered[name] = self._entrance(entry)
         return found
 
     # --- ends of paths --------------------------------------------------------------
@@ -413,6 +414,12 @@ class Timer:
         passed = self._arrivals[number].passed
         steps, _ = self._back(number, lambda a: (a.passed, a.passed_before))
         return Path(passed, tuple(steps))
+
+    def _entrance(self, number: int) -> str:
+        """The input at which the path of :meth:`_trace_passed` begins."""
+        while self._arrivals[number].passed_before >= 0:
+            number = self._arrivals[number].passed_before
+        return self._ports[number]
 
     def _back(
         self, number: int, way: Callable[[Arrival], tuple[float, int]]
