@@ -9,6 +9,7 @@ from allo.dialects.tables.decompose import Decomposer
 from allo.dialects.tables.network import ONE, ZERO, Network
 from allo.errors import ScheduleError
 from allo.ir.types import Fixed, Int, UInt, float16, float32, int8, int16, int32, uint8
+from allo.schedule.primitives.tables import tabulate
 from tests.schedule import sums
 from tests.schedule.support import loops, refused
 
@@ -144,6 +145,13 @@ def test_a_wrong_table_is_seen(monkeypatch):
     s.tabulate("j")
     found, wanted = (sums.run(each, arrays, "cpu") for each in (s, allo.customize(neurons)))
     assert any(a.tobytes() != b.tobytes() for a, b in zip(found, wanted, strict=True))
+
+
+def test_too_many_tables_are_refused(monkeypatch):
+    monkeypatch.setattr(tabulate, "MOST_TABLES", 5)
+    pattern = r"tabulate j: the elements .* take more than 5 lookup tables\..*help: keep it as"
+    s = allo.customize(neurons)
+    refused(s, ScheduleError, pattern, lambda: s.tabulate("j"))
 
 
 # --- functions as networks ------------------------------------------------------------------------

@@ -265,11 +265,6 @@ def _constant_multiply(sites: Sites, rng: random.Random) -> Step | None:
     return loop and Step("constant_multiply", (loop,))
 
 
-def _tabulate(sites: Sites, rng: random.Random) -> Step | None:
-    loop = sites.loop(rng)
-    return loop and Step("tabulate", (loop,))
-
-
 def _bind(sites: Sites, rng: random.Random) -> Step | None:
     op = rng.choice(("mul", "mul", "mul", "fadd", "fmul"))
     impl = rng.choice(("packed", "packed", "fabric", "dsp") if op == "mul" else ("fabric", "dsp"))
@@ -422,7 +417,6 @@ _PRIMITIVES: list[tuple[int, Callable[[Sites, random.Random], Step | None]]] = [
     (1, _accumulate),
     (3, _rebalance),
     (2, _constant_multiply),
-    (1, _tabulate),
     (3, _bind),
     (2, _parallel),
     (6, _partition),

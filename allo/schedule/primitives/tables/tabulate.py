@@ -22,6 +22,8 @@ from allo.schedule.tables.trace import Entry, bits_of_type, traced
 from allo.schedule.tables.values import values_of
 
 LEAST_INPUTS, MOST_INPUTS = 4, 6
+MOST_TABLES = 20_000
+"""Lookup tables of one nest."""
 
 
 @primitive
@@ -46,8 +48,8 @@ def tabulate(s: ScheduleState, axis: Axis, inputs: int = 6) -> None:
         inputs: of a lookup table of the device, 4 to 6.
 
     Raises:
-        ScheduleError: an element depends on more than 16 bits, or the nest holds what cannot be unrolled or
-            whose place is not known.
+        ScheduleError: an element depends on more than 16 bits, the tables are more than 20,000, or the nest
+            holds what cannot be unrolled or whose place is not known.
     """
     loop = find_loop(s.module, s.top_func_name, axis, "tabulate")
     what = f"tabulate {loop.name}"
@@ -62,6 +64,13 @@ def tabulate(s: ScheduleState, axis: Axis, inputs: int = 6) -> None:
     trace, entries = traced(s.module, loop, what)
     values = values_of(s.module, trace, entries)
     network, places, outputs = _network(entries, values, inputs)
+    if outputs is None:
+        raise ScheduleError(
+            f"{what}: the elements that this nest stores take more than {MOST_TABLES:,} lookup tables.",
+            place,
+            help="keep it as arithmetic, whose functions of many bits are shorter as sums and products, or "
+            "split the loop.",
+        )
     TableEmitter(trace, loop.op, network, places).emit_tables(entries, outputs)
     loop.op.erase()
     drop_unread(s.module, loop.function)
@@ -69,8 +78,11 @@ def tabulate(s: ScheduleState, axis: Axis, inputs: int = 6) -> None:
 
 def _network(
     entries: Sequence[Entry], values: Sequence[NDArray[np.uint64]], inputs: int
-) -> tuple[Network, list[tuple[int, int]], list[list[int]]]:
-    """Tables for all bits of all elements; what its inputs are, and the bits of each element."""
+) -> tuple[Network, list[tuple[int, int]], list[list[int]] | None]:
+    """Tables for all bits of all elements; what its inputs are, and the bits of each element.
+
+    There are no bits where the tables are too many.
+    """
     fields = {f.word: f.width for entry in entries for f in entry.fields}
     places = [(word, bit) for word, width in sorted(fields.items()) for bit in range(width)]
     number = {place: k for k, place in enumerate(places)}
@@ -87,4 +99,6 @@ def _network(
         different = [bits[which.index(k)] for k in range(len(kinds))]
         made = maker.add(different, variables)
         outputs.append([made[k] for k in which])
+        if len(network.tables) > MOST_TABLES:
+            return network, places, None
     return network, places, outputs
