@@ -17,7 +17,7 @@ class Netlist(Facts):
 
     Attributes:
         offset_comparisons: a comparison of signed numbers is one of unsigned numbers with inverted sign bits,
-            for the carry chain gives no sign.
+            for the carry chain gives no sign, and of an even number of bits, as its cells have two.
         early_writes: FIFOs of few words write whether a word comes or not, for their enables would come late.
         running_bits: whether a loop that waits runs is a register of its own, for wires are long.
     """

@@ -7,7 +7,7 @@ import pytest
 
 import allo
 from allo.backend.rtl.netlist.passes import run_passes
-from allo.ir.types import int16, int32
+from allo.ir.types import Int, UInt, int16, int32
 from tests.netlist.reader import lines_of, read_netlist
 
 
@@ -89,3 +89,48 @@ def test_other_families_and_comparisons_with_zero_stay() -> None:
         "  %$b.3 = hw.constant 125 : i8",
         "  %3 = comb.icmp uge %$a.3, %$b.3 : i8",
     ]
+
+
+def odd(a: int16[64], b: int16[64], u: UInt(9)[64], v: UInt(9)[64], out: int32[64, 4]):
+    for i in range(64):
+        x: Int(17) = a[i] + 1
+        y: Int(17) = b[i] - 1
+        out[i, 0] = x if x > y else y
+        out[i, 1] = u[i] if u[i] < v[i] else v[i]
+        out[i, 2] = 1 if x <= b[i] else 2
+        out[i, 3] = 1 if u[i] >= v[i] else 2
+
+
+def test_odd_numbers_of_bits_are_compared_with_one_more() -> None:
+    """The carry of an odd number of bits is logic on ECP5, which each multiplexer behind it takes in."""
+    s = allo.customize(odd)
+    s.pipeline("i")
+    s.partition("odd:out", dim=2)
+    hardware = s.build(target="verilog", simulator="verilator", device="ecp5", clock_mhz=80)
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-(2**15), 2**15, (2, 64)).astype(np.int16)
+    u, v = rng.integers(0, 2**9, (2, 64)).astype(np.uint16)
+    a[:4], b[:4] = [32767, -32768, 0, -1], [-32768, 32767, 2, 1]
+    u[:4], v[:4] = [511, 0, 256, 255], [0, 511, 255, 256]
+    out = np.zeros((64, 4), np.int32)
+    hardware(a, b, u, v, out)
+    x, y = a.astype(np.int32) + 1, b.astype(np.int32) - 1
+    told = [np.maximum(x, y), np.minimum(u, v), np.where(x <= b, 1, 2), np.where(u >= v, 1, 2)]
+    assert np.array_equal(out, np.stack(told, -1).astype(np.int32))
+    found = hardware.synthesize().lut
+    assert found == pytest.approx(hardware.report.resources["lut"], rel=0.2)
+    assert found < 134  # 141 with odd numbers of bits
+
+
+def test_a_comparison_with_a_constant_keeps_its_bits() -> None:
+    lines = [
+        "hw.module @m(in %a : i9, in %b : i8, out r : i1, out s : i1) {",
+        "  %0 = hw.constant 0 : i2",
+        "  %1 = hw.constant 100 : i9",
+        "  %2 = comb.icmp ult %a, %1 : i9",
+        "  %3 = comb.concat %0, %b : i2, i8",
+        "  %4 = comb.icmp ult %3, %3 : i10",
+        "  hw.output %2, %4 : i1, i1",
+        "}",
+    ]
+    assert lines_of(run_passes(read_netlist("\n".join(lines)), "ecp5")) == lines
