@@ -92,7 +92,7 @@ CELLS = Cells(
     registered=_MULT18X18D,
 )  # fmt: skip
 SIGNALS = SignalDelays(
-    clock_out=0.52, wire=0.75, far=0.7, spread=0.15, table=0.24, joined=0.2, carry=0.9,
+    clock_out=0.52, wire=0.75, far=0.45, spread=0.15, table=0.24, joined=0.2, carry=0.9,
     carry_bit=0.036, block=3.93, memory=5.83, setup=0.0,
     block_out=0.735, block_setup=0.095, large=0.08,
 )  # fmt: skip

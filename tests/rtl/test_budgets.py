@@ -141,8 +141,8 @@ def test_a_refusal_names_the_three_largest_users():
         match=r"test_budgets\.py:\d+:5: The design takes about [\d,]+ lookup tables, [\d,]+ more than "
         r"max_lut=1000 allows, and 16 multiplier blocks; no other choice of the units made of blocks was "
         r"found to meet it\. Its largest users are 4 fadd_f32_dsp \(test_budgets\.py:\d+:\d+, \d+:\d+, "
-        r"\d+:\d+ and 1 more\): [\d,]+, 2 fmul_f32 \(test_budgets\.py:\d+:\d+, \d+:\d+\): \d+, the logic of "
-        r"loop S_i_0\.i \(test_budgets\.py:\d+:5\): \d+\.(?s:.)*help: allow more of them, or let "
+        r"\d+:\d+ and 1 more\): [\d,]+, 2 fmul_f32 \(test_budgets\.py:\d+:\d+, \d+:\d+\): [\d,]+, the logic "
+        r"of loop S_i_0\.i \(test_budgets\.py:\d+:5\): \d+\.(?s:.)*help: allow more of them, or let "
         r"fewer units work at once",
     ):
         pipelined(pairs).build(target="verilog", simulator="jit", max_lut=1000, **SETTINGS)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+import allo
+from allo.backend import devices
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.netlist.passes import run_passes
+from allo.backend.rtl.resources.build import Memory
 from allo.backend.rtl.resources.design import module_resources, whole
+from allo.backend.rtl.resources.memory import memory_cost
 from allo.backend.synth import synthesize
+from allo.ir.types import Int, UInt
 from tests.netlist.reader import read_netlist
 
 
@@ -166,3 +171,73 @@ def test_a_sum_of_sums_waits_for_all_of_its_terms() -> None:
         "  %s = comb.add %u, %b : i16",
     )
     assert one < three < four < 3 * one
+
+
+def product[A, B](x: A[16], y: A[16], z: B[16]):
+    for i in range(16):
+        z[i] = x[i] * y[i]
+
+
+@pytest.mark.parametrize(
+    ("operand", "result", "yosys"),
+    [
+        (UInt(36), UInt(72), {"lut": 169, "ff": 318, "dsp": 4}),
+        (UInt(40), UInt(80), {"lut": 267, "ff": 598, "dsp": 9}),
+        (Int(32), Int(64), {"lut": 115, "ff": 286, "dsp": 4}),
+    ],
+)
+def test_wide_products_join_their_parts_as_the_text_does(operand, result, yosys) -> None:
+    """Bits that the text joins to a sum, or takes of it, keep it apart; two bits alone have a carry."""
+    schedule = allo.customize(product, instantiate=[operand, result])
+    schedule.pipeline("i")
+    found = schedule.estimate(device="ecp5", clock_mhz=80).resources
+    assert found == pytest.approx(yosys, rel=0.03)
+
+
+def compared(name: str, other: str, device: str) -> dict[str, int]:
+    """Whether a choice of two words of 32 bits is ``other``."""
+    text = "\n".join(
+        [
+            "hw.module @m(in %c: i1, in %a: i32, in %b: i32, in %d: i32, out r: i1) {",
+            "  %k = hw.constant 305419896 : i32",
+            "  %h = hw.constant -2147483648 : i32",
+            "  %0 = comb.mux %c, %a, %d : i32",
+            f"  %1 = comb.icmp {name} {other} : i32",
+            "  hw.output %1 : i1",
+            "}",
+        ]
+    )
+    return counted(text, device)
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "device", "yosys"),
+    [
+        ("eq", "%0, %b", "ecp5", 43),
+        ("eq", "%0, %b", "xcup", 37),
+        ("eq", "%0, %k", "xcup", 20),
+        ("eq", "%a, %b", "xcup", 21),
+        ("ugt", "%a, %h", "ecp5", 11),
+        ("ugt", "%a, %h", "xcup", 11),
+        ("ult", "%0, %b", "ecp5", 65),
+    ],
+)
+def test_comparisons_take_in_choices(name: str, other: str, device: str, yosys: int) -> None:
+    assert compared(name, other, device)["lut"] == pytest.approx(yosys, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("words", "reads", "late", "yosys"),
+    [(18, 4, False, 508), (64, 1, False, 639), (32, 4, True, 1008), (80, 4, True, 2033)],
+)
+def test_memories_of_flip_flops_choose_their_words(
+    words: int, reads: int, late: bool, yosys: int
+) -> None:
+    """Of four bits and two ports that write, with an adder in front of a late address."""
+    cells = devices.family("ecp5").cells
+    memory = Memory(words, 4, False, "")
+    memory.reads = [(((port, 0, 7),), 20 + port) for port in range(reads)]
+    memory.writes = [(((p, 0, 7),), ((p + 1, 0, 4),), ((p + 2, 0, 1),)) for p in (10, 13)]
+    found = memory_cost(cells, memory, lambda number: False, late)
+    assert found["ff"] == 4 * words
+    assert found["lut"] + 6 * reads * late == pytest.approx(yosys, rel=0.2)

@@ -141,13 +141,22 @@ class Cells(Facts):
             return width + ceil(each * adders)
         return self.chain(width) + 2 * adders + (8 * (terms - 2) if terms > 3 else 0)
 
-    def equal(self, inputs: int, pairs: int) -> int:
-        """Lookup tables that tell whether so many bits are as wanted, ``pairs`` of them two variables'."""
+    def equal(self, inputs: int, pairs: int, chosen: int = 0) -> int:
+        """Lookup tables that tell whether so many bits are as wanted, ``pairs`` of them two variables'.
+
+        ``chosen`` of them are choices of two bits in front of the comparison, which are in its tables: beside
+        another variable each is a table, beside a constant both words are compared.
+        """
         if self.equal_pair and pairs > 2:
             return ceil(self.equal_pair * pairs + max(0, inputs - 2 * pairs) / 3)
+        if chosen and pairs:
+            return ceil(chosen * (7 / 6 if self.inputs == 6 else 4 / 3))
+        inputs += chosen
         if inputs <= self.inputs:
             return 1
-        return inputs // 4 + 1 if self.inputs == 6 else ceil((inputs - 1) / 3)
+        if self.inputs == 6:
+            return round(0.3 * inputs + 0.6) if pairs or chosen else inputs // 4 + 1
+        return ceil((inputs - 1) / 3 * (1.3 if chosen else 1))
 
     def less(self, width: int, known: bool) -> int:
         """Lookup tables of a comparison; ``known``: with a constant."""
@@ -183,7 +192,8 @@ class Cells(Facts):
         # bits above those of the result change nothing in it
         sizes = [(min(bits, result), signed) for bits, signed in operands]
         if sizes[0][1] != sizes[1][1]:
-            sizes = _of_one_sign(sizes, min(result, written), written)
+            filled = 0 if self.dsp_signed else self.dsp[1]
+            sizes = _of_one_sign(sizes, min(result, written), written, filled)
         (wide, wide_signed), (narrow, narrow_signed) = sorted(sizes, reverse=True)
         if narrow <= 1:
             return 0, result
@@ -254,10 +264,14 @@ class Cells(Facts):
 
 
 def _of_one_sign(
-    sizes: list[tuple[int, bool]], result: int, written: int
+    sizes: list[tuple[int, bool]], result: int, written: int, filled: int
 ) -> list[tuple[int, bool]]:
-    """Operands of which one is signed, as Yosys takes them: the product that has fewer partial ones."""
+    """Operands of which one is signed, as Yosys takes them: the product that has fewer partial ones.
+
+    The zero above an unsigned operand that fills blocks of ``filled`` bits is a part and no block.
+    """
     (signed, _), (unsigned, _) = sorted(sizes, key=lambda size: not size[1])
     if signed * (unsigned + 1) < min(result, written) * unsigned:
-        return [(signed, True), (unsigned + 1, True)]
+        apart = filled and unsigned % filled == 0
+        return [(signed, True), (unsigned if apart else unsigned + 1, True)]
     return [(written, True), (unsigned, False)]

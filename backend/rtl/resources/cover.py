@@ -42,6 +42,8 @@ class Cover:
     def __init__(self, graph: Graph, family: Cells) -> None:
         self._nodes, self._graph, self._family = graph.nodes, graph, family
         self._held: dict[Run, Node] | None = None
+        self._equals: Counter[int] | None = None
+        self._choices: dict[int, int] = {}
         self.costs: Costs = {}
         self.sums: Sums | None = None
         self._shifts = ShiftRegisters()
@@ -203,6 +205,8 @@ class Cover:
                 stack += self._leaves(node, fresh)
                 continue
             found = self._read_for(node, fresh, first)
+            if node.kind == "equal":
+                found = self._in_comparison(node, found)
             if node.kind == "add" and self._family.carry_absorbs:
                 outside.update(run[0] for run in found)
                 found = self._in_front(node, found)
@@ -239,6 +243,32 @@ class Cover:
             else:
                 found.append(run)
         return found
+
+    def _in_comparison(self, node: Node, runs: list[Run]) -> list[Run]:
+        """The runs that a comparison for equality reads, choices in front of it taken into its tables."""
+        known = any(is_constant(value) for value in node.operands)
+        found: list[Run] = []
+        for run in runs:
+            inner = self._nodes[run[0]]
+            fits = inner.kind == "logic" and not inner.extra and len(inner.leaves) == 3
+            only = self._compared(run[0], known)
+            if self._family.equal_pair or not (fits and run[1] >= 0 and only):
+                found.append(run)
+                continue
+            self._choices[id(node)] = self._choices.get(id(node), 0) + run[2]
+            found += self._leaves(inner, bits_of(run))
+        return found
+
+    def _compared(self, number: int, known: bool) -> bool:
+        """Whether comparisons for equality alone read a node: one, or of ``known`` numbers several."""
+        if self._equals is None:
+            self._equals = Counter()
+            for node in self._nodes:
+                if node.kind == "equal" and node.wanted:
+                    for value in node.operands:
+                        self._equals.update({run[0]: run[2] for run in value if run[0] >= 0})
+        read, node = self._equals[number], self._nodes[number]
+        return node.uses <= (read if known else min(read, node.wanted.bit_count()))
 
     def _fits(self, number: int) -> bool:
         node = self._nodes[number]
@@ -330,7 +360,8 @@ class Cover:
             (n, sum(run[0] >= 0 for run in runs)) for _, n, runs in aligned(list(node.operands))
         ]
         pairs = sum(count for count, inputs in read if inputs > 1)
-        return {"lut": self._family.equal(sum(count * inputs for count, inputs in read), pairs)}
+        inputs = sum(count * inputs for count, inputs in read)
+        return {"lut": self._family.equal(inputs, pairs, self._choices.get(id(node), 0))}
 
     def _less(self, node: Node) -> dict[str, int]:
         a, b = node.operands

@@ -21,7 +21,7 @@ from .timing import Timer
 
 LARGE_BITS = 64 * 1024
 """Bits of a memory below which it is not worth a block of 288 kbit."""
-LEAVING = 2.0
+LEAVING = 3.1
 """Wires behind the register of a multiplier block, in those to a block: nothing draws logic to it."""
 KINDS = ("lut", "ff", "dsp", "bram", "uram", "srl", "lutram")
 """The resources counted; ``srl`` and ``lutram`` are lookup tables that ``lut`` counts, too."""

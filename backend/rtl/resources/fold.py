@@ -183,7 +183,7 @@ class Folding:
         else:
             total = self._once("add", needed - low, cuts, name[5:])
             node = self.nodes[total[0][0]]
-            node.written, node.wraps = width, wraps
+            node.written, node.wraps, node.below = width, wraps, node.below | {low}
         joined = join([cut(first, 0, low), total]) if low else total
         return extended(joined, width, signed=signed)
 
@@ -233,7 +233,17 @@ class Folding:
         if kind[0] == "s" and all(node == ZERO for node, _, _ in tested):
             sign = cut(a if tested is b else b, width_of(a) - 1, 1)
             return sign if kind.endswith("t") else self._bitwise("xor", [sign, constant(1, 1)])
-        return self._once("less", 1, (a, b), kind)
+        return self._above_half(kind, a, b) or self._once("less", 1, (a, b), kind)
+
+    def _above_half(self, kind: str, a: Value, b: Value) -> Value:
+        """Whether an unsigned value is more than its highest bit alone: no carry chain; none of another."""
+        low, high = (a, b) if kind in ("ult", "uge") else (b, a)
+        below = width_of(a) - 1
+        if kind[0] != "u" or not below or not is_constant(low) or bits_known(low) != 1 << below:
+            return ()
+        some = self._compare("ne", cut(high, 0, below), constant(0, below))
+        found = self._bitwise("and", [cut(high, below, 1), some])
+        return found if kind in ("ult", "ugt") else self._switched(found, False)
 
     def _inverts(self, bit: Value) -> bool:
         """Whether a bit is the opposite of another one."""

@@ -33,7 +33,8 @@ class Node:
         uses: bits that are read, counted for each reader; ``twice``: bits that more than one of them reads.
         leaves: of logic, what its lookup table reads: (node, bit) as runs name them.
         extra: of logic, lookup tables beside the last one, for each bit.
-        written: of a sum, the bits that the text gives it; ``wraps``: whether it may need more.
+        written: of a sum, the bits that the text gives it; ``wraps``: whether it may need more;
+            ``below``: the bits that it has in the text below these, where nothing is added.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Node:
     place: str = ""
     written: int = 0
     wraps: bool = False
+    below: frozenset[int] = frozenset()
 
     @property
     def fan_out(self) -> float:

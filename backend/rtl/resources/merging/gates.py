@@ -8,8 +8,8 @@ from typing import Protocol
 
 from ..nodes import Node
 
-DEEP, DEEPER = 5, 11
-"""Levels of logic behind which synthesis makes a chain of it flatter, as measured."""
+FLATTER = ((11, 0.02), (5, 0.25), (4, 0.6), (3, 0.85))
+"""Behind so many levels of logic, synthesis makes a chain flatter: the part that one more costs."""
 
 
 class _Gate(Protocol):
@@ -51,4 +51,4 @@ def levels_of(inputs: int, most: int) -> int:
 
 def of_long_chain(levels: int) -> float:
     """The part of its delay that one more level of logic costs behind so many."""
-    return 1.0 if levels < DEEP else 0.25 if levels < DEEPER else 0.02
+    return next((part for deep, part in FLATTER if levels >= deep), 1.0)

@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..nodes import ZERO, Node, Value, aligned, cut, extended, join, significant, width_of
+from ..nodes import (
+    ZERO,
+    Node,
+    Run,
+    Value,
+    aligned,
+    bits_of,
+    cut,
+    extended,
+    join,
+    mask,
+    significant,
+    width_of,
+)
 
 
 class Sums:
@@ -25,7 +38,8 @@ class Sums:
         self.inner: set[int] = set()
         if not any(node.kind == "add" and node.made for node in nodes):
             return
-        self._readers = _readers(nodes, roots)
+        self._roots = list(roots)
+        self._readers = _readers(nodes, self._roots)
         for number, node in enumerate(nodes):
             if node.kind == "add" and node.made:
                 self._join(number, node)
@@ -56,10 +70,25 @@ class Sums:
         first = next(run for run in value if run[0] == taken)
         if first[1] < 0 or inner.wraps and inner.written != node.written:
             return None
-        if self._readers[taken] - self._readers[number] - {number}:
+        offset = width_of(value[: value.index(first)])
+        if not any(k + offset - first[1] in inner.below for k in node.below):
+            return None  # the text moves the sum, or joins other bits to it
+        if node.wraps and value[-1] == (taken, -inner.width, value[-1][2]) and value[-1] != first:
+            return None  # Yosys takes no sum as one of signed numbers that is no narrower so
+        if any(self._reads(other, taken, first[1]) for other in self._readers[taken] - {number}):
             return None
         plain = first[1] + first[2] == inner.width or value[-1] == first
         return taken if plain else None
+
+    def _reads(self, reader: int, number: int, low: int) -> bool:
+        """Whether a node, or the outside, reads bits of a sum from ``low`` on."""
+        if not low:
+            return True
+        if reader < 0:
+            runs: Iterable[Run] = self._roots[-reader - 1]
+        else:
+            runs = (run for value in self._nodes[reader].operands for run in value)
+        return any(run[0] == number and bits_of(run) >> low for run in runs)
 
     def _shifted(self, taken: int, value: Value, width: int) -> list[Value]:
         """The terms of an inner sum as they stand in the operand that it is."""
@@ -78,12 +107,32 @@ class Sums:
         return found
 
     def adders(self, number: int, width: int) -> int:
-        """Full adders in front of the carry chain of a sum; those of equal bits are one."""
-        total = 0
-        for _, count, runs in aligned([cut(term, 0, width) for term in self.terms[number]]):
+        """Adders of two or three bits in front of the carry chain of a sum; those of equal bits are one.
+
+        As ``maccmap`` has it, the first word has one bit of each column, the next one a second bit, and so
+        on; rows of full adders then make two words of three. Where a row has two bits alone, its sum and its
+        carry are functions too.
+        """
+        words: list[int] = []
+        for at, count, runs in aligned([cut(term, 0, width) for term in self.terms[number]]):
             added = [run for run in runs if run[0] != ZERO]
             repeated = all(run[1] < 0 or run[0] < 0 for run in added)
-            total += (1 if repeated else count) * max(0, len(added) - 2)
+            for height in range(len(added)):
+                if height == len(words):
+                    words.append(0)
+                words[height] |= mask(at, 1 if repeated else count)
+        total = 0
+        while len(words) > 2:
+            rows = [words[at : at + 3] for at in range(0, len(words), 3)]
+            words = []
+            for row in rows:
+                if len(row) < 3:
+                    words += row
+                    continue
+                a, b, c = row
+                carried = a & b | a & c | b & c
+                total += carried.bit_count()
+                words += [a | b | c, carried << 1 & mask(0, width)]
         return total
 
 
