@@ -62,11 +62,17 @@ BENCHMARKS = (
     Benchmark(("routed",), "routed_halves", slow=True),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
-    Benchmark(
-        ("llm",),
-        "llm_wide",
-        ("--timing", "dram", "--tables", "ideal", "--figure", "llm.dram.w8a8.whole.cycles"),
-        slow=True,
+    *(
+        Benchmark(
+            ("llm",),
+            "llm_wide",
+            (
+                *("--timing", "dram", "--tables", "ideal", "--bits", bits),
+                *("--figure", f"llm.dram.w{bits}a8.whole.cycles"),
+            ),
+            slow=True,
+        )
+        for bits in ("8", "4")
     ),
     Benchmark(("external",), "autoschedule_memory", slow=True),
     *(
