@@ -23,9 +23,9 @@ from .nodes.convolutions import conv, im2col
 from .nodes.floats import in_floats, softmax
 from .nodes.moves import RESHAPES, depth_to_space, reshape, resize, transpose
 from .nodes.parts import expand, gather, slices, split, tile
-from .nodes.pools import average_pool, global_average, max_pool, quant_average
+from .nodes.pools import average_pool, global_average, global_max, max_pool, quant_average
 from .nodes.products import gemm, matmul, xnor
-from .nodes.reductions import REDUCTIONS, layer_norm, reduction
+from .nodes.reductions import REDUCTIONS, layer_norm, place_of_extreme, reduction
 from .nodes.sums import concat, pad, pair
 from .nodes.transposed import conv_transpose
 from .reading import Array, Graph, read
@@ -38,6 +38,7 @@ BUILDERS: dict[str, Builder] = {
     "ConvTranspose": conv_transpose,
     "Im2Col": im2col,
     "MaxPool": max_pool,
+    "GlobalMaxPool": global_max,
     "AveragePool": average_pool,
     "GlobalAveragePool": global_average,
     "QuantAvgPool2d": quant_average,
@@ -52,7 +53,8 @@ BUILDERS: dict[str, Builder] = {
     "Gather": gather,
     "Expand": expand,
     "Tile": tile,
-    "Softmax": softmax,
+    **dict.fromkeys(("Softmax", "LogSoftmax"), softmax),
+    **dict.fromkeys(("ArgMax", "ArgMin"), place_of_extreme),
     "LayerNormalization": layer_norm,
     **dict.fromkeys(REDUCTIONS, reduction),
     **dict.fromkeys(RESHAPES, reshape),

@@ -27,7 +27,8 @@ class Thresholds:
         table: ``[*axes, thresholds]``, rising, padded to one less than a power of two.
         count: thresholds, without the padding.
         first: the lowest level.
-        falling: ``[*axes]``, 1 where the function falls; None where it falls nowhere.
+        falling: ``[*axes]``, or ``[1]`` where there are none, 1 where the function falls; None where it
+            falls nowhere.
         dtype: the type that holds the table.
     """
 
@@ -197,7 +198,7 @@ def _padded(
     packed = _packed(np.concatenate([table, rest]), ext)
     flags = None
     if falling.any():
-        kept = [extent for extent in ext if extent > 1]
+        kept = [extent for extent in ext if extent > 1] or [1]
         flags = falling.astype(np.uint8).reshape(kept)
     return Thresholds(packed.axes, packed.table, count, first, flags, dtype)
 

@@ -73,6 +73,17 @@ def meant(net):
     return net("Sub", net("ReduceMean", x, axes=[2], keepdims=1), net("Mul", total, 0.25))
 
 
+def classes(net):
+    """The greatest element of each channel, and which channel has the greatest and the least of all."""
+    x = net("Mul", net.quant(net.input(1, 5, 3, 2), 0.5, 5), -2.0)
+    best = net("GlobalMaxPool", net.quant(x, 1.0, 6))
+    places = [net(op, best, axis=1, keepdims=1) for op in ("ArgMax", "ArgMin")]
+    turned = net("ArgMax", net("Mul", best, RNG.normal(0, 1, (1, 5, 1, 1))), axis=1, keepdims=1)
+    return net(
+        "Concat", best, *(net("Cast", p, to=TensorProto.FLOAT) for p in (*places, turned)), axis=1
+    )
+
+
 EXACT = {
     "gelu as spelled": lambda net: net.quant(
         gelu(net, net.quant(net.input(1, 6), 0.25, 5), ""), 0.125, 5
@@ -95,6 +106,7 @@ EXACT = {
     "gathers": gathered,
     "gates": gated,
     "means": meant,
+    "classes": classes,
 }
 OPSETS = {"gelu as one": 20}
 
@@ -117,6 +129,7 @@ def floats(net):
     deviation = net(
         "Sqrt", net("Add", net("ReduceMean", net("Pow", centred, 2.0), axes=[-1]), 1e-5)
     )
+    y = net("LogSoftmax", y, axis=2)
     z = net("Tanh", net("Max", net("Div", centred, deviation), net("Neg", gelu(net, y, ""))))
     return net("ConvTranspose", z, RNG.normal(0, 1, (2, 3, 2)), RNG.normal(0, 1, 3))
 

@@ -27,7 +27,7 @@ def test_an_operator_that_is_not_known_names_the_node_and_the_nearest():
         r"Node 'ReduceL2_0' is ReduceL2 which is not supported",
         lambda net, x: net("ReduceL2", x),
     )
-    refused(UnsupportedOperatorError, "did you mean 'Softmax'", lambda net, x: net("LogSoftmax", x))
+    refused(UnsupportedOperatorError, "did you mean 'Tanh'", lambda net, x: net("Tan", x))
 
 
 def test_a_width_or_scale_that_gives_no_levels():

@@ -99,7 +99,7 @@ def _thresholds(call: Call) -> Result:
             with text.block(f"if elem >= {table.at(*chosen, place)}:"):
                 text.line(f"count = count + {step}")
         if falling is not None:
-            with text.block(f"if {falling.at(*chosen)}:"):
+            with text.block(f"if {falling.at(*(chosen or ['0']))}:"):
                 text.line(f"count = {count} - count")
         text.line(f"{target.at(*at)} = count" + (f" + ({first})" if first else ""))
     return target

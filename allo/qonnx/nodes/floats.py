@@ -18,7 +18,7 @@ _ONE = np.float32(1.0)
 
 
 def softmax(converter: Converter, node: Node) -> None:
-    """Softmax over one dimension."""
+    """``Softmax`` and ``LogSoftmax`` over one dimension."""
     shape = converter.graph.shapes[node.outputs[0]]
     axis = int(node.attributes.get("axis", 1 if node.version < 13 else -1)) % len(shape)
     if node.version < 13 and axis != len(shape) - 1:
@@ -26,7 +26,8 @@ def softmax(converter: Converter, node: Node) -> None:
             f"over all dimensions from {axis} on", "operator set 13 has softmax over one dimension."
         )
     args = {"self": Ref(converter.as_floats(node.inputs[0], node)), "dim": axis, "dtype": None}
-    name = converter.emit(node, "aten.softmax.int", args, Meta(shape, "float32"))
+    target = "aten.softmax.int" if node.op == "Softmax" else "aten.log_softmax.int"
+    name = converter.emit(node, target, args, Meta(shape, "float32"))
     converter.values[node.outputs[0]] = Function(Floats(name, shape))
 
 
@@ -87,11 +88,19 @@ def _reduced(op: Operator, x: Array) -> Array:
     return np.asarray(found).reshape(shape)
 
 
+def _place(op: Operator, x: Array) -> Array:
+    """The first place of the greatest or least element."""
+    find = np.argmax if op.kind == "argmax" else np.argmin
+    shape = op.metas[0].shape if op.metas[0] else ()
+    return np.asarray(find(x, op.args["dim"])).reshape(shape)
+
+
 _OF_ONE: dict[str, Callable[[Operator, Array], Array]] = {
     "gelu": _gelu,
     "pow": _power,
     "clamp": _clamped,
     **dict.fromkeys(("sum", "mean", "amax", "amin"), _reduced),
+    **dict.fromkeys(("argmax", "argmin"), _place),
 }
 
 

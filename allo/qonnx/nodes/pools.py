@@ -48,6 +48,12 @@ def max_pool(converter: Converter, node: Node) -> None:
         converter.values[node.outputs[0]] = replace(value, of=Levels(name, shape, of.low, of.high))
 
 
+def global_max(converter: Converter, node: Node) -> None:
+    """``GlobalMaxPool``: the greatest element of each channel."""
+    sizes = list(converter.graph.shapes[node.inputs[0]][2:])
+    max_pool(converter, replace(node, attributes={**node.attributes, "kernel_shape": sizes}))
+
+
 def _rises(value: Function) -> bool:
     """Whether a function rises with the level, in each channel."""
     of, ext = value.of, extents(value)

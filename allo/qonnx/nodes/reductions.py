@@ -68,6 +68,33 @@ def _dims(converter: Converter, node: Node, rank: int) -> list[int]:
     return sorted({int(axis) % rank for axis in axes})
 
 
+def place_of_extreme(converter: Converter, node: Node) -> None:
+    """``ArgMax`` and ``ArgMin``: the first place of the greatest or least element along a dimension."""
+    value = converter.function(node, 0)
+    of, affine = value.of, value.affine
+    shape = converter.graph.shapes[node.outputs[0]]
+    axis = int(node.attributes.get("axis", 0)) % len(value.shape)
+    if node.attributes.get("select_last_index"):
+        raise node.refusal("of the last of equal elements", "select_last_index=0 is supported.")
+    greatest = node.op == "ArgMax"
+    plain = affine is not None and not value.steps and affine.scale.size == affine.offset.size == 1
+    if plain and affine is not None and isinstance(of, Levels):
+        name = of.name
+        greatest = greatest == bool(affine.scale.reshape(-1)[0] > 0)
+    else:
+        name = converter.as_floats(node.inputs[0], node)
+    args = {
+        "self": Ref(name),
+        "dim": axis,
+        "keepdim": bool(node.attributes.get("keepdims", 1)),
+    }
+    most = value.shape[axis] - 1
+    target = f"aten.{'argmax' if greatest else 'argmin'}.default"
+    made = converter.emit(node, target, args, Meta(shape, type_of(0, most)))
+    ones = np.ones((1,) * len(shape))
+    converter.define(node.outputs[0], Levels(made, shape, 0, most), Affine(ones, 0 * ones))
+
+
 def layer_norm(converter: Converter, node: Node) -> None:
     """``LayerNormalization`` over the last dimensions, in float32."""
     if len([name for name in node.outputs if name]) > 1:
