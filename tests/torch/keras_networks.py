@@ -50,7 +50,7 @@ def residual():
     """Two branches and their sum, a batch norm, a fused one, and a table of tanh."""
     x = keras.Input((6,))
     y = q.QBatchNormDense(6, activation="relu")(x)
-    z = q.QAdd()([y, q.QDense(6)(y)])
+    z = q.QAdd()([y, q.QDense(6)(x)])
     z = q.QBatchNormalization()(z)
     return keras.Model(x, q.QDense(2)(q.QUnaryFunctionLUT("tanh")(z)))
 

@@ -27,7 +27,7 @@ class Writer:
         names: of the tensors of Keras, by their identity.
         layer, shape, shapes: which layer is written, the shape of its result and those of its inputs.
         quantisers: how many there are.
-        port: the type of the input, where its quantiser wraps; None where it is float32.
+        ports: sign, integer and fraction bits and rounding of each quantiser of an input that wraps.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Writer:
         self.shape: tuple[Any, ...] = ()
         self.shapes: list[tuple[Any, ...]] = []
         self.quantisers = 0
-        self.port: Fixed | UFixed | None = None
+        self.ports: list[tuple[int, int, int, str]] = []
 
     def __call__(self, op: str, *inputs: str | Array | float, **attributes: Any) -> str:
         """A node of the layer, and the name of its result; arrays and numbers become constants."""
@@ -200,11 +200,19 @@ class Writer:
     def _port(
         self, name: str, kif: tuple[Array, Array, Array], live: Array, rounding: str, overflow: str
     ) -> None:
-        """The type of an input that wraps: fixed point, as its quantiser rounds."""
+        """Note the fixed point of an input that wraps, and how its quantiser rounds."""
         if overflow != "WRAP" or name not in {value.name for value in self.inputs}:
             return
         k, i, f = (bits[live] for bits in np.broadcast_arrays(*kif)) if live.size > 1 else kif
-        fracs, signed = int(f.max()), bool(k.max())
-        bits = int(i.max()) + fracs + signed
+        ranges = (int(k.max()), int(i.max()), int(f.max()))
+        self.ports.append((*ranges, _PORTS.get(rounding, "truncate")))
+
+    @property
+    def port(self) -> Fixed | UFixed | None:
+        """The type of the inputs, where a quantiser of theirs wraps: the widest of all of these."""
+        if not self.ports:
+            return None
+        signs, wholes, parts, roundings = zip(*self.ports, strict=True)
+        signed, whole, fracs = max(signs), max(wholes), max(parts)
         made = Fixed if signed else UFixed
-        self.port = made(bits, fracs, rounding=_PORTS.get(rounding, "truncate"))
+        return made(signed + whole + fracs, fracs, rounding=roundings[0])
