@@ -156,7 +156,7 @@ def from_qonnx(
         return streaming if target == "mlir" else streaming.build(target)
     schedule = schedule_of(made, origin, types, storage, samples)
     if weights == "embedded":
-        embed(schedule)
+        embed(schedule, made)
     elif tables != "never" and not storage.any_arguments:
         tabulate_neurons(schedule)
     return built_for(

@@ -54,6 +54,16 @@ def test_a_sample_in_each_cycle(dense):
     assert hardware.cycles == hardware.report.cycles == SAMPLES + loop.depth - 1
 
 
+def test_float_results_are_tables_too(dense):
+    model, x, expected = dense
+    options = {"weights": "embedded", "samples": SAMPLES, "target": "mlir"}
+    s = from_qonnx(model, input_type=(UInt(4), 1 / 16), **options)
+    hardware = s.build(target="verilog", simulator="jit")
+    assert [loop.ii for loop in hardware.report.functions[0].loops] == [1]
+    assert hardware.report.resources.get("bram", 0) == 0
+    assert np.array_equal(hardware(x), expected)
+
+
 def test_tables_and_sums_together():
     net = Sparse(4, (Shape(5, 1), Shape(5, 2), Shape(4, 5, 3, True, 0.25)), 2, seed=1)
     net.prune(RNG.normal(0, 1, (200, 4)).astype(np.float32), 1.0)

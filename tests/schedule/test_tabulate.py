@@ -48,13 +48,15 @@ def curve(x: int8[256], y: int8[256], z: float32[256]):
             z[t] = a / 3.0
 
 
-def looked_up(x: UInt(4)[16], y: int8[16], h: float16[1], g: int8[1]):
-    """Constant arrays at places that data say, and a float that is loaded."""
+def looked_up(x: UInt(4)[16], y: int8[16], h: Int(10)[1], g: int8[1], f: float16[1]):
+    """Constant arrays, one of floats, at places that data say and at known ones."""
     T: int8[16] = LEVELS
+    F: float32[4] = [0.5, -1.25, 3.0, 7.5]
     for t in range(16):
         y[t] = T[x[t]] + T[T[x[t]] & 7]
     for k in range(1):
-        g[k] = 1 if h[k] > 2.5 else -1
+        g[k] = 1 if h[k] > F[x[0] & 3] * F[1] else -1
+        h[k] = 1 if f[k] > 2.5 else -1
 
 
 def fixed(x: Fixed(6, 3)[64], y: Fixed(12, 6)[64]):

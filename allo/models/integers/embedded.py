@@ -9,11 +9,14 @@ from allo.dialects.affine.loops import walk
 from allo.dialects.core.signature import argument_name, functions_of
 from allo.dialects.diagnostics import ModelError
 
+from ..graph import Model, Operator, Ref
 from ..lowering import TOP
 from ..schedule import ModelSchedule
 
 _SAMPLES = "samples"
 _SUMS = ("levels.dense", "levels.matmul")
+MOST_WORDS = 1024
+"""Words of a table of levels that becomes lookup tables; a longer one stays an array."""
 
 
 def tabulate_neurons(schedule: ModelSchedule) -> None:
@@ -28,11 +31,14 @@ def tabulate_neurons(schedule: ModelSchedule) -> None:
         schedule.tabulate(band[list(dict(band))[-1]])
 
 
-def embed(schedule: ModelSchedule) -> None:
+def embed(schedule: ModelSchedule, model: Model) -> None:
     """Make a network one pipeline that takes a sample in each cycle, with its weights in the logic.
 
     Products by constants become additions, as few behind one another as there can be; arrays within a sample
-    are wires and registers.
+    are wires and registers. Tables of few levels, such as those of float results, are lookup tables, too.
+
+    Args:
+        model: what the schedule was made of.
 
     Raises:
         ModelError: the schedule has no loop over samples.
@@ -44,7 +50,11 @@ def embed(schedule: ModelSchedule) -> None:
             help="say how many a call takes: samples=64.",
         )
     tabulate_neurons(schedule)
+    short = {op.name for op in model.operators if _words(model, op) <= MOST_WORDS}
     for choice in schedule.choices:
+        if choice.target == "levels.table" and choice.operator in short and choice.function != TOP:
+            band = schedule.get_loops(choice.function)[choice.nests[0]]
+            schedule.tabulate(band[list(dict(band))[-1]])
         if choice.target in _SUMS and choice.function != TOP:
             band = schedule.get_loops(choice.function)[choice.nests[0]]
             loops = list(dict(band))
@@ -59,6 +69,12 @@ def embed(schedule: ModelSchedule) -> None:
             schedule.partition(target, dim=dim)
     samples = bands[_SAMPLES]
     schedule.pipeline(samples[list(dict(samples))[0]])
+
+
+def _words(model: Model, op: Operator) -> int:
+    """The levels that a table has a word for."""
+    table = op.args.get("table")
+    return model.weights[table.name][1].shape[-1] if isinstance(table, Ref) else 0
 
 
 def _arrays(functions: dict[str, ir.Operation]) -> list[tuple[str, tuple[int, ...]]]:

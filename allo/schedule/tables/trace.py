@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.core.effects import array_name
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import symbol
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.constants.arithmetic import NotExactError
-from allo.schedule.constants.linear import Step, Value, Word, width_of
+from allo.schedule.constants.linear import Step, Value, Word, number, width_of
 from allo.schedule.constants.trace import Store, Trace
 from allo.schedule.resolve import FoundLoop
 
@@ -35,14 +36,37 @@ class TableTrace(Trace):
 
     def _load(self, step: Step) -> None:
         array, kind, result = step.operands[0], step.kind, step.result
-        if step.name != "memref.load" or self._memory(array).words is None:
+        if kind is None or result is None or not self._is_constant_array(array):
             super()._load(step)
             return
-        places = [self.value_of(place) for place in step.operands[1:]]
-        if kind is None or result is None or all(place.is_constant for place in places):
+        if step.name == "memref.load":
+            places = [self.value_of(place) for place in step.operands[1:]]
+        else:
+            element = self._element(step)
+            if any(terms for terms, _ in element):
+                super()._load(step)
+                return
+            places = [number(place, 64) for _, place in element]
+        known = all(place.is_constant for place in places)
+        if known and self._memory(array).words is not None:
             super()._load(step)
             return
         self._env[result] = self._looked_up(step.op, array, places, kind)
+
+    def _is_constant_array(self, array: ir.Value) -> bool:
+        """Whether an array holds constants, integers or floats."""
+        if self._memory(array).words is not None:
+            return True
+        owner = None if isinstance(array, ir.BlockArgument) else array.owner.operation
+        if owner is None or owner.name != "memref.get_global":
+            return False
+        name = ir.FlatSymbolRefAttr(owner.attributes["name"]).value
+        return any(
+            op.operation.name == "memref.global"
+            and symbol(op.operation) == name
+            and "constant" in op.operation.attributes
+            for op in self._module.body.operations
+        )
 
     def _looked_up(
         self, op: ir.Operation, array: ir.Value, places: Sequence[Value], kind: ir.Type
@@ -53,7 +77,7 @@ class TableTrace(Trace):
         key = "load", array, tuple(place.key for place in places)
         found = self._made.get(key)
         if found is None:
-            level = 1 + max(map(self.level_of, places))
+            level = 1 + max(map(self.level_of, places), default=0)
             made = self.new_word(kind, level, op=op, operands=tuple(places))
             found = self._made[key] = made
         return found

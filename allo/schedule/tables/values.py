@@ -123,7 +123,7 @@ class _Element:
                 "A word that a nest computes has no operation.",
                 help="this is a fault of tabulate; please report it with the kernel.",
             )
-        if op.name == "memref.load":
+        if op.name in ("memref.load", "affine.load"):
             source = op.operands[0].owner.operation
             name = ir.FlatSymbolRefAttr(source.attributes["name"])
             self.tables.add(name.value)
