@@ -74,7 +74,7 @@ class Corrections:
     lut: float = 1.0
     dsp: float = 1.0
     bram: float = 2.0
-    blocks: float = 1.3
+    blocks: float = 2.0
     done: list[Choice] = field(default_factory=list)
 
     def learn(
