@@ -129,7 +129,7 @@ def _run(built: Any, arguments: Sequence[Any]) -> list[np.ndarray]:
 def _equal(a: np.ndarray, b: np.ndarray, reassociated: bool) -> bool:
     """Whether two arrays hold the same; any NaN is as good as another."""
     if a.dtype == object:
-        return bool(a.tolist() == b.tolist())
+        return _same(a.tolist(), b.tolist())
     if a.tobytes() == b.tobytes():
         return True
     if a.dtype.names is not None or a.dtype.kind in "iub":
@@ -142,3 +142,14 @@ def _equal(a: np.ndarray, b: np.ndarray, reassociated: bool) -> bool:
         return False
     largest = np.abs(first[known]).max(initial=0.0)
     return bool((np.abs(first - second)[known] <= TOLERANCE * largest).all())
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values of Python hold the same: wide integers, and Structs, whose fields may be arrays."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and _equal(a, b, False)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b) or bool(a != a and b != b)

@@ -233,6 +233,16 @@ def test_nan_and_wide_integers_are_compared_by_value() -> None:
     assert _equal(wide[0], wide[1], False) and not _equal(wide[0], wide[2], True)
 
 
+def test_structs_with_arrays_are_compared_by_their_elements() -> None:
+    def packet(word: int, least: float) -> np.ndarray:
+        fields = {"words": np.array([1, word], np.int32), "least": least}
+        return np.array([fields, (fields["words"], [least])], dtype=object)
+
+    assert _equal(packet(2, float("nan")), packet(2, float("nan")), False)
+    assert not _equal(packet(2, 1.0), packet(3, 1.0), False)
+    assert not _equal(packet(2, 1.0), packet(2, 2.0), True)
+
+
 def test_what_is_read_of_a_kernel() -> None:
     found = read_kernel(allo.customize(kernels.triangle))
     nest = found.nests[0]
