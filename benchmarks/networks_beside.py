@@ -7,11 +7,11 @@ arrays; MLPerf Tiny's ResNet-8 and MobileNet-V1 0.25 of int8, and a network of s
 random weights, on streams. Every result of two calls is compared with the CPU build of the network, one
 sample after the other, which is held to the file's interpreter by benchmarks/networks_tflite.py and
 networks_qonnx.py. Cycles are simulated in the in-process engine; those of a sample are the difference of the
-two calls over that of their samples: N and 2 N on arrays, 2 and 3 on streams. Rate = clock over cycles of a
-sample; the clock is our estimate, and so are multipliers, LUT and block RAM (18 kbit). No synthesis ran, and
-samples are on chip: a board has to bring 490 to 27,648 bytes a sample. The published rates are of boards:
-hls4ml's of a network for the autoencoder's task with fewer and narrower weights, FINN's of this perceptron
-and of a trained CNV.
+two calls over that of their samples: N and 2 N on arrays, and on streams one behind as many as fill all
+layers. Rate = clock over cycles of a sample; the clock is our estimate, and so are multipliers, LUT and block
+RAM (18 kbit). No synthesis ran, and samples are on chip: a board has to bring 490 to 27,648 bytes a sample.
+The published rates are of boards: hls4ml's of a network for the autoencoder's task with fewer and narrower
+weights, FINN's of this perceptron and of a trained CNV.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Beside:
         key: of its figures.
         rate: the published samples a second.
         source: who published it.
-        on_streams: whether layers are joined by streams.
+        before: of layers on streams, samples of the smaller call, which fill all layers.
     """
 
     file: str
@@ -97,7 +97,7 @@ class Beside:
     key: str
     rate: float
     source: str
-    on_streams: bool = False
+    before: int = 0
 
 
 NETWORKS = {
@@ -124,7 +124,7 @@ NETWORKS = {
         "tflite.resnet8.beside",
         2_432,
         "fpgaConvNet, closed",
-        True,
+        2,
     ),
     "mobilenet": Beside(
         "tflite/person_mobilenet_int8.tflite",
@@ -133,7 +133,7 @@ NETWORKS = {
         "tflite.mobilenet.beside",
         105,
         "published",
-        True,
+        2,
     ),
     "cnv": Beside(
         "",
@@ -142,7 +142,7 @@ NETWORKS = {
         "qonnx.cnv.beside",
         661,
         "FINN, a trained network",
-        True,
+        5,
     ),
 }
 
@@ -168,7 +168,8 @@ def foretold(rtl: Any) -> str:
 def rows_of(name: str, folder: Path, samples: int) -> list[Row]:
     """The rate of a network, and what it takes."""
     network = NETWORKS[name]
-    counts = (2, 3) if network.on_streams else (samples, 2 * samples)
+    before = network.before
+    counts = (before, before + 1) if before else (samples, 2 * samples)
     few, many = (measured(network, folder, count) for count in counts)
     each = (many.cycles - few.cycles) / (counts[1] - counts[0])
     mhz, key = many.report.fmax_mhz, network.key
