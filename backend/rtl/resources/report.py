@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +19,8 @@ from .capacity import excess
 from .design import KINDS, ModuleResources, instance_counts, module_resources, whole
 from .paths import Path
 
-_INSIDE = (str(File(__file__).parents[3]),)
-"""A warning points behind our own code."""
+_INSIDE = (str(File(__file__).parents[3]), str(File(contextlib.__file__).with_suffix("")))
+"""A warning points behind our own code, and behind what wraps it. Python skips no file by its whole name."""
 
 NOTE = (
     "Resources are estimates of everything in the design, as Yosys would map it to {device}: units, "
