@@ -128,6 +128,15 @@ def from_qonnx(
         OptionError: a target that no folding of a layer meets.
     """
     _check(tables, weights, results, bool(weights_as_args))
+    beside = {
+        "weights_as_args": weights_as_args,
+        "layouts": layouts,
+        "verify": verify,
+        'weights="embedded"': weights == "embedded",
+        'tables="always"': tables == "always",
+        'results="integers"': results == "integers",
+    }
+    check_options(streams, beside, {"target_fps": target_fps, "resources": resources})
     graph, _ = read(model)
     made = converted(graph, input_type, accept_error).made
     if results == "integers":
@@ -144,12 +153,6 @@ def from_qonnx(
         kinds,
         "the reference of the QONNX file",
     )
-    beside = {
-        "weights_as_args": weights_as_args,
-        "layouts": layouts,
-        "verify": verify,
-    }
-    check_options(streams, beside, {"target_fps": target_fps, "resources": resources})
     if streams:
         asked = Streams(samples or 1, target_fps, clock_mhz, resources)
         streaming = streamed(made, origin, asked)

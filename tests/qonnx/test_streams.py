@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allo.designs.quantised.convolutions import network_of_signs
-from allo.errors import UnsupportedOperatorError
+from allo.errors import OptionError, UnsupportedOperatorError
 from allo.frontend import from_qonnx
 from allo.ir.types import int8
 
@@ -37,3 +37,13 @@ def test_levels_of_more_than_a_sign_are_refused() -> None:
     ) as caught:
         from_qonnx(model, input_type=(int8, 1 / 128), streams=True)
     assert "activations of BipolarQuant" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "option", [{"weights": "embedded"}, {"tables": "always"}, {"results": "integers"}]
+)
+def test_options_of_layers_on_arrays_are_refused_with_streams(option: dict[str, str]) -> None:
+    model = network_of_signs(((4,), (8,)), (16, 6), 12, seed=3)
+    ((name, value),) = option.items()
+    with pytest.raises(OptionError, match=f'{name}="{value}" does not go with streams=True'):
+        from_qonnx(model, input_type=(int8, 1 / 128), streams=True, **option)
