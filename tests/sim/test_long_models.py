@@ -14,7 +14,7 @@ from allo.backend.sim.driver.wires import Evaluation
 from allo.backend.sim.engines.arc.lowered import lower_design
 from allo.backend.sim.engines.arc.outline import room_of
 from allo.backend.sim.engines.interface import BuildOptions
-from allo.ir.types import Int, float32
+from allo.ir.types import float32
 from benchmarks.rtl_width import linear
 from tests.rtl.differential import bits
 
@@ -56,13 +56,6 @@ def lanes(number: int) -> allo.customize.Schedule:
     s.unroll("p")
     s.pipeline("mac")
     return s
-
-
-def triangle(A: Int(31)[16, 3], B: Int(31)[16, 16]):
-    for t in range(16):
-        for j in range(t + 1):
-            for x in range(3):
-                B[t, j] += A[t, x] * A[j, x]
 
 
 def longest(text: str) -> int:
@@ -113,16 +106,6 @@ def test_no_function_is_long(schedule):
     mod = schedule().build(target="verilog", simulator="jit")
     assert longest(lower_design(mod.design).text) < LONGEST
     assert longest(driver(mod)) < LONGEST
-
-
-def test_functions_made_for_a_condition_are_cut_and_bits_put_together_count():
-    """A window of packed elements is put together of single bits, 64 of them in one operation."""
-    s = allo.customize(triangle)
-    s.layout(s.B, "packed")
-    s.cache(s.B, at="t", double_buffer=2)
-    s.pipeline("x")
-    mod = s.build(target="verilog", simulator="jit", interface="m_axi")
-    assert longest(lower_design(mod.design).text) < 3000
 
 
 @pytest.mark.parametrize(

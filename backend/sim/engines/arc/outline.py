@@ -15,15 +15,13 @@ from .words.parts import bits_of
 
 LONGEST = 600
 """Operations of a block that is left as it is."""
-LONGEST_MADE = 2400
-"""The same in a function of what is done under one condition; its values for other functions cost time."""
 LENGTH = 300
 """Operations of a function made of a part of a longer block."""
 _CONDITIONAL = 4
 """What an access to a memory counts: a comparison of the address, an access and two blocks of code."""
 _MEMORY = ("arc.root_input", "arc.root_output", "arc.alloc_state", "arc.alloc_memory", STORAGE)
 _COPIED = ("hw.constant", *_MEMORY)
-_CLOSED = ("scf.yield", "func.return", "func.call", "arc.as_context", "arc.set_next_wakeup")
+_CLOSED = ("scf.yield", "arc.as_context", "arc.set_next_wakeup")
 
 
 class Outliner:
@@ -40,25 +38,21 @@ class Outliner:
         self._count = 0
         self._first = self.size = -(-size // 8) * 8
         self._slots: dict[ir.Value, int] = {}
-        self._made: list[ir.Operation] = []
 
     def function(self, ops: list[ir.Operation]) -> None:
         """Replace operations that follow each other by a call; nothing else uses their results."""
         with self._model.context, ir.Location.unknown():
-            self._made.append(self._outline(ops))
+            self._outline(ops)
 
     def cut(self) -> None:
-        """Make functions of the parts of long blocks, in functions made before, too."""
+        """Make functions of the parts of long blocks."""
         with self._model.context, ir.Location.unknown():
-            for root in (self._model, *self._made):
-                self._storage = root.regions[0].blocks[0].arguments[0]
-                longest = LONGEST if root is self._model else LONGEST_MADE
-                for block in list(_blocks(root)):
-                    self._cut_block(block, longest)
+            for block in list(_blocks(self._model)):
+                self._cut_block(block)
 
-    def _cut_block(self, block: ir.Block, longest: int) -> None:
+    def _cut_block(self, block: ir.Block) -> None:
         ops = [view.operation for view in block.operations]
-        if sum(map(_length, ops)) <= longest:
+        if sum(map(_length, ops)) <= LONGEST:
             return
         part: list[ir.Operation] = []
         length = 0
@@ -107,7 +101,7 @@ class Outliner:
                     user.operands[position] = value
         self._outline(moved)
 
-    def _outline(self, ops: list[ir.Operation]) -> ir.Operation:
+    def _outline(self, ops: list[ir.Operation]) -> None:
         captured = self._captured(ops)
         given = [value for value, how in captured.items() if how == "given"]
         kinds = [self._storage.type, *(value.type for value in given)]
@@ -143,7 +137,6 @@ class Outliner:
             for position, value in enumerate(list(op.operands)):
                 if value in inside:
                     op.operands[position] = inside[value]
-        return function
 
     def _captured(self, ops: list[ir.Operation]) -> dict[ir.Value, str]:
         """The values from outside that operations use, and how they come inside."""
@@ -194,11 +187,8 @@ def room_of(bits: int) -> int:
 
 
 def _length(op: ir.Operation) -> int:
-    """How many operations one becomes, about: a word put together of single bits is many shifts."""
-    if op.name in (MEMORY_READ, MEMORY_WRITE):
-        return _CONDITIONAL
-    more = max(0, len(op.operands) - 8)
-    return 1 + (2 * more if op.name == "comb.concat" else 0)
+    """How many operations one becomes, about."""
+    return _CONDITIONAL if op.name in (MEMORY_READ, MEMORY_WRITE) else 1
 
 
 def _blocks(root: ir.Operation) -> Iterator[ir.Block]:
