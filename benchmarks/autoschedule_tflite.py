@@ -25,8 +25,8 @@ from allo.errors import CapacityWarning
 from allo.frontend import from_tflite
 from allo.tflite.entry import example_inputs
 from allo.tflite.reader import read_network
-from benchmarks.harness import Row, finish
-from benchmarks.networks_tflite import FOLDERS, NETWORKS
+from benchmarks.harness import Row, finish, networks_of_others
+from benchmarks.networks_tflite import NETWORKS
 
 DSP = 220
 CLOCK_MHZ = 100.0
@@ -87,10 +87,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--folder", type=Path)
     given, rest = parser.parse_known_args()
-    folder = given.folder or next((each for each in FOLDERS if each.is_dir()), FOLDERS[0])
-    if not folder.is_dir():
-        print(f"The networks are not there: {folder}. Say where they lie with --folder.")
-        return 1
+    folder = networks_of_others(given.folder, "tflite")
     warnings.simplefilter("ignore", CapacityWarning)
     rows: list[Row] = []
     for name in given.network:

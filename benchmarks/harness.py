@@ -63,6 +63,23 @@ def seconds(function: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
+def networks_of_others(given: Path | None, part: str = "") -> Path:
+    """The folder of networks that others trained, ``shared/networks`` beside the project.
+
+    Args:
+        given: by the user, who has them elsewhere.
+        part: the folder within it.
+
+    Raises:
+        SystemExit: there is none.
+    """
+    folders = [root / "shared" / "networks" / part for root in ROOT.parents[:2]]
+    folder = given or next((each for each in folders if each.is_dir()), folders[0])
+    if not folder.is_dir():
+        raise SystemExit(f"The networks are not there: {folder}. Say where they lie with --folder.")
+    return folder
+
+
 def finish(name: str, title: str, rows: list[Row], options: Sequence[str] | None = None) -> int:
     """Print the table, write ``out/benchmarks/<name>.json`` (or ``--json``), 1 when a limit fails.
 

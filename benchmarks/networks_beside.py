@@ -31,9 +31,8 @@ from allo.designs.quantised.perceptrons_beside import folds_for, shapes_of, side
 from allo.designs.quantised.products_beside import products_beside
 from allo.frontend import from_qonnx, from_tflite
 from allo.ir.types import int8
-from benchmarks.harness import ROOT, Row, finish
+from benchmarks.harness import Row, finish, networks_of_others
 
-FOLDERS = (ROOT.parent / "shared/networks", ROOT.parents[1] / "shared/networks")
 BOARD = board("pynq-z2")
 """A Zynq-7020."""
 CLOCK_MHZ = 100.0
@@ -197,9 +196,7 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=16, help="of the smaller call, on arrays")
     parser.add_argument("--network", nargs="+", choices=NETWORKS, default=list(NETWORKS))
     arguments, options = parser.parse_known_args()
-    folder = arguments.folder or next((f for f in FOLDERS if f.is_dir()), None)
-    if folder is None:
-        raise SystemExit(f"The networks are not in {FOLDERS[0]}; say where they are: --folder F.")
+    folder = networks_of_others(arguments.folder)
     rows = [row for name in arguments.network for row in rows_of(name, folder, arguments.samples)]
     return finish("networks_beside", "Layers side by side", rows, options)
 

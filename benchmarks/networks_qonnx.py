@@ -34,9 +34,8 @@ from allo.models.integers.reference import Reference
 from allo.qonnx.entry import converted, reference_of
 from allo.qonnx.nodes.floats import in_floats
 from allo.qonnx.reading import read
-from benchmarks.harness import ROOT, Row, finish
+from benchmarks.harness import Row, finish, networks_of_others
 
-FOLDERS = (ROOT.parent / "shared/networks/qonnx", ROOT.parents[1] / "shared/networks/qonnx")
 DEVICE = board("pynq-z2").family
 EDGE = 1e-4
 """How near to an edge between two levels, in levels, a sum counts as a tie of float32."""
@@ -189,10 +188,7 @@ def main() -> int:
     parser.add_argument("--images", type=int, default=2)
     parser.add_argument("--folder", type=Path)
     given, rest = parser.parse_known_args()
-    folder = given.folder or next((each for each in FOLDERS if each.is_dir()), FOLDERS[0])
-    if not folder.is_dir():
-        print(f"The networks are not there: {folder}. Say where they lie with --folder.")
-        return 1
+    folder = networks_of_others(given.folder, "qonnx")
     warnings.simplefilter("ignore", ClockWarning)
     rows: list[Row] = []
     for name in given.network:

@@ -28,9 +28,8 @@ from allo.tflite.entry import example_inputs
 from allo.tflite.network import Network
 from allo.tflite.reader import read_network
 from allo.tflite.reference import Integers
-from benchmarks.harness import ROOT, Row, finish
+from benchmarks.harness import Row, finish, networks_of_others
 
-FOLDERS = (ROOT.parent / "shared/networks/tflite", ROOT.parents[1] / "shared/networks/tflite")
 DEVICE, CLOCK_MHZ = board("pynq-z2").family, 100
 
 
@@ -144,10 +143,7 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--folder", type=Path)
     given, rest = parser.parse_known_args()
-    folder = given.folder or next((each for each in FOLDERS if each.is_dir()), FOLDERS[0])
-    if not folder.is_dir():
-        print(f"The networks are not there: {folder}. Say where they lie with --folder.")
-        return 1
+    folder = networks_of_others(given.folder, "tflite")
     rows: list[Row] = []
     for name in given.network:
         rows += rows_of(name, folder, given.inputs, given.images, given.lanes)

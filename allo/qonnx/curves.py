@@ -12,7 +12,7 @@ from allo.models.graph import Meta, Ref
 from .reading import Node
 from .values import Function, Step
 
-_BINARY = {
+BINARY = {
     "Add": "aten.add.Tensor",
     "Sub": "aten.sub.Tensor",
     "Mul": "aten.mul.Tensor",
@@ -20,12 +20,13 @@ _BINARY = {
     "Max": "aten.maximum.default",
     "Min": "aten.minimum.default",
 }
+"""Of two operands."""
 _UNARY = {
     op: f"aten.{op.lower()}.default"
     for op in ("Relu", "Sigmoid", "Tanh", "Exp", "Log", "Erf", "Sqrt", "Abs", "Neg", "Reciprocal")
 }
 _SAME = frozenset({"Identity", "Dropout", "Cast"})
-CURVES = (*_BINARY, *_UNARY, *sorted(_SAME), "BatchNormalization", "Clip", "Gelu", "Pow")
+CURVES = (*BINARY, *_UNARY, *sorted(_SAME), "BatchNormalization", "Clip", "Gelu", "Pow")
 """The operators that are supported between floats."""
 
 Emit = Callable[[Node, str, dict[str, Any], Meta], str]
@@ -60,8 +61,8 @@ def _forms(step: Step, name: str, start: str, emit: Emit, hold: Hold) -> list[Ma
     node, op = step.node, step.node.op
     if op in _SAME:
         return []
-    if op in _BINARY:
-        return [(_BINARY[op], _operands(step, start, emit, hold))]
+    if op in BINARY:
+        return [(BINARY[op], _operands(step, start, emit, hold))]
     if op in _UNARY:
         return [(_UNARY[op], lambda x: {"self": Ref(x)})]
     if op == "BatchNormalization":

@@ -13,33 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .graphs import Graph
+
 CNV_CHANNELS, CNV_DENSE, CNV_IMAGE = ((64, 64), (128, 128), (256, 256)), (512, 512, 10), 32
 
 
-class _Nodes:
-    """Nodes of a graph in the making, one behind the other."""
+class _Signs(Graph):
+    """A graph of random signs.
+
+    Attributes:
+        rng: what they come from.
+    """
 
     def __init__(self, seed: int) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        super().__init__()
         self.rng = np.random.default_rng(seed)
-
-    def constant(self, array: Any) -> str:
-        """A constant of float32; its name."""
-        from onnx import numpy_helper
-
-        name = f"constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(array, np.float32), name))
-        return name
-
-    def node(self, kind: str, name: str, *inputs: str, **attributes: Any) -> str:
-        """A node that gives one tensor of its own name."""
-        from onnx import helper
-
-        domain = "qonnx.custom_op.general" if kind == "BipolarQuant" else ""
-        made = helper.make_node(kind, list(inputs), [name], name=name, domain=domain, **attributes)
-        self.nodes.append(made)
-        return name
 
     def signs(self, name: str, shape: Sequence[int]) -> str:
         """Random weights of -1 and 1."""
@@ -76,9 +64,7 @@ def network_of_signs(
         image: height and width; the input has three channels.
         seed: of the weights.
     """
-    from onnx import TensorProto, helper
-
-    graph, value, ins, size = _Nodes(seed), "image", 3, image
+    graph, value, ins, size = _Signs(seed), "image", 3, image
     for group, outs in enumerate(channels):
         for number, out in enumerate(outs):
             name = f"conv_{group}_{number}"
@@ -97,12 +83,4 @@ def network_of_signs(
             value = graph.activated(f"{name}_signs", value, out, ins)
         ins = out
     value = graph.node("Mul", "scores", value, graph.constant(1 / 64))
-    made = helper.make_graph(
-        graph.nodes,
-        "network_of_signs",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, image, image])],
-        [helper.make_tensor_value_info(value, TensorProto.FLOAT, [1, dense[-1]])],
-        graph.constants,
-    )
-    sets = [helper.make_opsetid("", 13), helper.make_opsetid("qonnx.custom_op.general", 1)]
-    return helper.make_model(made, opset_imports=sets, ir_version=8)
+    return graph.model("network_of_signs", "image", (1, 3, image, image), value, dense[-1])

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .graphs import Graph
+
 Floats = NDArray[np.float64]
 _PASSES, _BATCH, _RATE, _MOMENTUM = 12, 50, 0.1, 0.9
 
@@ -106,41 +108,22 @@ def exported(net: Perceptron) -> Any:
 
     The input is quantised to sixteenths. Sums have no bias.
     """
-    from onnx import TensorProto, helper, numpy_helper
-
-    nodes: list[Any] = []
-    constants: list[Any] = []
-
-    def constant(array: Any) -> str:
-        name = f"constant_{len(constants)}"
-        constants.append(numpy_helper.from_array(np.asarray(array, np.float32), name))
-        return name
-
-    def node(kind: str, name: str, *inputs: str, **attributes: Any) -> str:
-        domain = "qonnx.custom_op.general" if kind == "Quant" else ""
-        made = helper.make_node(kind, list(inputs), [name], name=name, domain=domain, **attributes)
-        nodes.append(made)
-        return name
-
-    def quant(name: str, source: str, unit: float, bits: int, *, signed: bool) -> str:
-        parts = [constant(x) for x in (unit, 0.0, bits)]
-        shape = {"signed": int(signed), "narrow": int(signed), "rounding_mode": "ROUND"}
-        return node("Quant", name, source, *parts, **shape)
-
-    value = quant("pixels", "image", 1 / 16, 4, signed=False)
+    graph = Graph()
+    value = graph.quant("pixels", "image", 1 / 16, 4, signed=False, narrow=False)
     for layer, weight in enumerate(net.weights):
-        levels = quant(f"weights_{layer}", constant(weight), net.weight_unit, net.bits, signed=True)
-        value = node("MatMul", f"product_{layer}", value, levels)
+        levels = graph.quant(
+            f"weights_{layer}",
+            graph.constant(weight),
+            net.weight_unit,
+            net.bits,
+            signed=True,
+            narrow=True,
+        )
+        value = graph.node("MatMul", f"product_{layer}", value, levels)
         if layer < len(net.weights) - 1:
-            value = node("Relu", f"rectified_{layer}", value)
-            value = quant(f"layer_{layer}", value, net.activation_unit, net.bits, signed=False)
+            value = graph.node("Relu", f"rectified_{layer}", value)
+            value = graph.quant(
+                f"layer_{layer}", value, net.activation_unit, net.bits, signed=False, narrow=False
+            )
     pixels, classes = len(net.weights[0]), net.weights[-1].shape[1]
-    graph = helper.make_graph(
-        nodes,
-        "perceptron",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, pixels])],
-        [helper.make_tensor_value_info(value, TensorProto.FLOAT, [1, classes])],
-        constants,
-    )
-    sets = [helper.make_opsetid("", 13), helper.make_opsetid("qonnx.custom_op.general", 1)]
-    return helper.make_model(graph, opset_imports=sets, ir_version=8)
+    return graph.model("perceptron", "image", (1, pixels), value, classes)

@@ -22,7 +22,7 @@ def conv(converter: Converter, node: Node) -> None:
     dims = len(shape) - 2
     if weights is None or dims not in (1, 2):
         raise node.refusal(f"over {dims} dimensions", "one and two dimensions are supported.")
-    args = _geometry(converter, node, weights.array.shape[2:])
+    args = geometry(node, padding_of(converter, node, weights.array.shape[2:]))
     if isinstance(value.of, Floats) or weights.integers is None or value.affine is None:
         _in_floats(converter, node, weights, args, shape)
     else:
@@ -45,11 +45,12 @@ def padding_of(converter: Converter, node: Node, sizes: Sequence[int]) -> list[i
     return [(total + (kind == "SAME_LOWER")) // 2 for total in totals]
 
 
-def _geometry(converter: Converter, node: Node, sizes: Sequence[int]) -> dict[str, Any]:
-    attributes, dims = node.attributes, len(sizes)
+def geometry(node: Node, padding: list[int]) -> dict[str, Any]:
+    """The arguments of a convolution that say where its windows lie, with the padding of each dimension."""
+    attributes, dims = node.attributes, len(padding)
     return {
         "stride": [int(n) for n in attributes.get("strides", [1] * dims)],
-        "padding": padding_of(converter, node, sizes),
+        "padding": padding,
         "dilation": [int(n) for n in attributes.get("dilations", [1] * dims)],
         "groups": int(attributes.get("group", 1)),
     }

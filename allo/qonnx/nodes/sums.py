@@ -9,21 +9,13 @@ import numpy as np
 from allo.models.graph import Meta, Ref
 
 from ..convert import Converter
+from ..curves import BINARY
 from ..reading import Node
 from ..values import Affine, Constant, Floats, Function, Levels, aligned, type_of
 from .convolutions import padding_level
 
 _LARGEST = 1 << 12
 """The largest factor of a level in a sum."""
-
-_FLOATS = {
-    "Add": "aten.add.Tensor",
-    "Sub": "aten.sub.Tensor",
-    "Mul": "aten.mul.Tensor",
-    "Div": "aten.div.Tensor",
-    "Max": "aten.maximum.default",
-    "Min": "aten.minimum.default",
-}
 
 
 def pair(converter: Converter, node: Node) -> None:
@@ -41,7 +33,7 @@ def pair(converter: Converter, node: Node) -> None:
     if node.op in ("Add", "Sub"):
         args["alpha"] = 1
     shape = converter.graph.shapes[node.outputs[0]]
-    name = converter.emit(node, _FLOATS[node.op], args, Meta(shape, "float32"))
+    name = converter.emit(node, BINARY[node.op], args, Meta(shape, "float32"))
     converter.values[node.outputs[0]] = Function(Floats(name, shape))
 
 

@@ -11,6 +11,7 @@ from allo.models.graph import Meta, Ref
 from ..convert import Converter, real_of
 from ..reading import Array, Node
 from ..values import Affine, Constant, Floats, Function, Levels, type_of
+from .convolutions import geometry
 from .products import biased, made_type
 
 
@@ -21,7 +22,7 @@ def conv_transpose(converter: Converter, node: Node) -> None:
     dims = len(shape) - 2
     if weights is None or dims not in (1, 2):
         raise node.refusal(f"over {dims} dimensions", "one and two dimensions are supported.")
-    args = _geometry(converter, node, weights.array.shape[2:])
+    args = _geometry(node, len(weights.array.shape) - 2)
     if isinstance(value.of, Floats) or weights.integers is None or value.affine is None:
         given = {
             "input": Ref(converter.as_floats(node.inputs[0], node)),
@@ -37,18 +38,13 @@ def conv_transpose(converter: Converter, node: Node) -> None:
     biased(converter, node, 2, 1)
 
 
-def _geometry(converter: Converter, node: Node, sizes: tuple[int, ...]) -> dict[str, Any]:
-    attributes, dims = node.attributes, len(sizes)
+def _geometry(node: Node, dims: int) -> dict[str, Any]:
+    attributes = node.attributes
     if attributes.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
         raise node.refusal("with auto_pad", "pads and output_padding are supported.")
     if attributes.get("output_shape") and not attributes.get("pads"):
         raise node.refusal("with output_shape", "pads and output_padding are supported.")
-    return {
-        "stride": [int(n) for n in attributes.get("strides", [1] * dims)],
-        "padding": [int(n) for n in attributes.get("pads", [0] * dims)[:dims]],
-        "dilation": [int(n) for n in attributes.get("dilations", [1] * dims)],
-        "groups": int(attributes.get("group", 1)),
-    }
+    return geometry(node, [int(n) for n in attributes.get("pads", [0] * dims)[:dims]])
 
 
 def _of_levels(

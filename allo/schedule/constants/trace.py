@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Self
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import induction_variable, is_defined_inside
@@ -15,7 +16,7 @@ from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import symbol
 from allo.dialects.diagnostics import ScheduleError
 
-from .arithmetic import Arithmetic
+from .arithmetic import Arithmetic, NotExactError
 from .linear import Formula, Step, Subscript, Value, formula_of, number, read_step, width_of
 
 MOST_STEPS = 2_000_000
@@ -84,6 +85,23 @@ class Trace(Arithmetic):
             "memref.copy": self._copy,
             "affine.yield": lambda step: None,
         }
+
+    @classmethod
+    def of(cls, module: ir.Module, loop: ir.Operation, what: str) -> tuple[Self, list[Store]]:
+        """A nest run; sums longer than their types are taken whole only where that is exact.
+
+        Raises:
+            ScheduleError: it holds what no sum is made of.
+        """
+        trace = cls(module, loop, what, exact=False)
+        try:
+            stores = trace.run()
+            if all(store.value.valid >= store.value.width for store in stores):
+                return trace, stores
+        except NotExactError:
+            pass
+        trace = cls(module, loop, what, exact=True)
+        return trace, trace.run()
 
     def run(self) -> list[Store]:
         """Run the nest.

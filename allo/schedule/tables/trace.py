@@ -114,7 +114,7 @@ def traced(module: ir.Module, loop: FoundLoop, what: str) -> tuple[TableTrace, l
     Raises:
         ScheduleError: the nest holds what no table is made of, or an element depends on too many bits.
     """
-    trace, stores = _stores(module, loop, what)
+    trace, stores = TableTrace.of(module, loop.op, what)
     entries = [_entry(trace, store, what) for store in stores]
     total = sum(1 << entry.bits for entry in entries)
     if total > MOST_VALUES:
@@ -125,18 +125,6 @@ def traced(module: ir.Module, loop: FoundLoop, what: str) -> tuple[TableTrace, l
             help="split the loop, and name the inner part.",
         )
     return trace, entries
-
-
-def _stores(module: ir.Module, loop: FoundLoop, what: str) -> tuple[TableTrace, list[Store]]:
-    trace = TableTrace(module, loop.op, what, exact=False)
-    try:
-        stores = trace.run()
-        if all(store.value.valid >= store.value.width for store in stores):
-            return trace, stores
-    except NotExactError:
-        pass
-    trace = TableTrace(module, loop.op, what, exact=True)
-    return trace, trace.run()
 
 
 def _entry(trace: TableTrace, store: Store, what: str) -> Entry:

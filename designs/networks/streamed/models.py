@@ -12,7 +12,7 @@ import allo
 from allo import Partition
 from allo.ir.types import float32
 
-from ..chains import SEVEN_BALANCED, SEVEN_UNBALANCED, THREE_PRODUCTS
+from ..chains import SEVEN_BALANCED, SEVEN_UNBALANCED, THREE_PRODUCTS, chains_of
 from ..convolutions import RESIDUAL_BLOCK, SEPARABLE_BLOCK
 from ..network import Network
 from ..perceptrons import AUTOENCODER, FEED_FORWARD, RESIDUAL_MLP
@@ -115,41 +115,7 @@ def attention(
     return linear[64, 128, 128, 0](Z, Wo, bo)
 
 
-def three_products(
-    A: float32[180, 200], B: float32[200, 190], C: float32[190, 220], D: float32[220, 210]
-) -> float32[180, 210]:
-    """``(A @ B) @ (C @ D)``: 3mm of PolyBench at MEDIUM."""
-    E = product[180, 200, 190](A, B)
-    F = product[190, 220, 210](C, D)
-    return product[180, 190, 210](E, F)
-
-
-def seven_balanced(
-    A: float32[64, 64], B: float32[64, 64], C: float32[64, 64], D: float32[64, 64],
-    E: float32[64, 64], F: float32[64, 64], G: float32[64, 64], H: float32[64, 64],
-) -> float32[64, 64]:  # fmt: skip
-    """Eight matrices of one size."""
-    AB = product[64, 64, 64](A, B)
-    ABC = product[64, 64, 64](AB, C)
-    ABCD = product[64, 64, 64](ABC, D)
-    AE = product[64, 64, 64](ABCD, E)
-    AF = product[64, 64, 64](AE, F)
-    AG = product[64, 64, 64](AF, G)
-    return product[64, 64, 64](AG, H)
-
-
-def seven_unbalanced(
-    A: float32[64, 32], B: float32[32, 64], C: float32[64, 64], D: float32[64, 128],
-    E: float32[128, 128], F: float32[128, 64], G: float32[64, 32], H: float32[32, 16],
-) -> float32[64, 16]:  # fmt: skip
-    """Eight matrices of several sizes."""
-    AB = product[64, 32, 64](A, B)
-    ABC = product[64, 64, 64](AB, C)
-    ABCD = product[64, 64, 128](ABC, D)
-    AE = product[64, 128, 128](ABCD, E)
-    AF = product[64, 128, 64](AE, F)
-    AG = product[64, 64, 32](AF, G)
-    return product[64, 32, 16](AG, H)
+three_products, seven_balanced, seven_unbalanced = chains_of(product)
 
 
 def residual_block(

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.sums.adders import DepthError
 from allo.dialects.sums.digits import signed_digits
-from allo.schedule.constants.arithmetic import NotExactError
 from allo.schedule.constants.emit import Emitter
 from allo.schedule.constants.linear import Value
-from allo.schedule.constants.trace import Store, Trace
+from allo.schedule.constants.trace import Trace
 from allo.schedule.constants.unread import drop_unread
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import check_integer, primitive
-from allo.schedule.resolve import FoundLoop, find_loop
+from allo.schedule.resolve import find_loop
 from allo.schedule.state import ScheduleState
 
 MOST_PAIRS = 3_000_000
@@ -54,7 +52,7 @@ def constant_multiply(
     what, place = f"constant_multiply {loop.name}", place_of(loop.op)
     if depth is not None and depth != "least":
         check_integer(depth, 1, f"{what}: the depth", "leave it out for no limit.", place)
-    trace, stores = _traced(s.module, loop, what)
+    trace, stores = Trace.of(s.module, loop.op, what)
     values = [store.value for store in stores]
     values += [value for word in trace.words for value in word.operands]
     _check_terms(trace, values, what)
@@ -69,19 +67,6 @@ def constant_multiply(
         ) from None
     loop.op.erase()
     drop_unread(s.module, loop.function)
-
-
-def _traced(module: ir.Module, loop: FoundLoop, what: str) -> tuple[Trace, list[Store]]:
-    """The nest run on symbols; sums longer than their types are taken whole only where that is exact."""
-    trace = Trace(module, loop.op, what, exact=False)
-    try:
-        stores = trace.run()
-        if all(store.value.valid >= store.value.width for store in stores):
-            return trace, stores
-    except NotExactError:
-        pass
-    trace = Trace(module, loop.op, what, exact=True)
-    return trace, trace.run()
 
 
 def _check_terms(trace: Trace, values: list[Value], what: str) -> None:
