@@ -10,9 +10,10 @@ import pytest
 
 import allo
 from allo import Partition
-from allo.backend.devices import DEFAULT_DEVICE
+from allo.backend.devices import DEFAULT_DEVICE, families
 from allo.designs.networks.chains import THREE_PRODUCTS
 from allo.explore.model.blocks import Blocks
+from allo.explore.model.kernel import Array
 from allo.explore.model.rows import Limits, space_of
 from allo.explore.model.units import Units
 from allo.explore.networks import NOTHING, arranged, choice_of_layers, has_many
@@ -142,6 +143,13 @@ def test_blocks_of_memory_are_those_of_the_report(banks: int) -> None:
         s.partition(getattr(s, array), Partition.Cyclic, 2, banks)
     found = s.estimate(device=DEFAULT_DEVICE, warnings=False).resources.get("bram", 0)
     assert Blocks(DEFAULT_DEVICE).of_local(kernel, needs) == found
+
+
+@pytest.mark.parametrize("device", families())
+def test_every_family_says_which_arrays_are_blocks(device: str) -> None:
+    array = Array("f:A", "A", (4096,), 31, True, {})
+    deep, few = (Blocks(device).of(replace(array, shape=(words,)), {}) for words in (4096, 2))
+    assert few == 0 < deep
 
 
 def balanced_cycles(given: Problem, bram: int | None) -> int:

@@ -17,6 +17,8 @@ from .kernel import Array, Dimension, Kernel
 
 _DEEPEST = 1 << 22
 """Words of a memory that is made of blocks in any case."""
+_UNKNOWN = 0
+"""A node of which nothing is known, as what is written to a memory."""
 
 
 @dataclass(slots=True)
@@ -62,7 +64,8 @@ class Blocks:
                 middle = (low + high) // 2
                 memory = Memory(middle, width, False, "")
                 memory.reads.append((constant(1, 1), 0))
-                memory.writes.append((constant(0, 1), (), ()))
+                word = ((_UNKNOWN, 0, width),)
+                memory.writes.append((constant(0, 1), word, constant(1, 1)))
                 taken = memory_cost(cells, memory, lambda _: True)
                 low, high = (low, middle) if taken.keys() & {"bram", "uram"} else (middle + 1, high)
             self._least[width] = low
