@@ -14,17 +14,32 @@ void Engine::wake(int number, Time t) {
   at(t, kProcess, number);
 }
 
+// Nothing is gained by the same twice in a cycle.
+void Engine::pump_at(Time t, int number) {
+  if (channels[number].pump == t) return;
+  channels[number].pump = t;
+  at(t, kPump, number);
+}
+
+// One event of a channel is enough, the earliest: it asks for the next one that its words need.
+void Engine::out_at(Time t, int number) {
+  Time& next = channels[number].out;
+  if (next != kNever && next <= t) return;
+  next = t;
+  at(t, kOut, number);
+}
+
 // A process goes on by itself in a later cycle, in which it may want words taken ahead.
 void Engine::wait_for(int number, Time t) {
   wake(number, t);
   for (int channel : processes[number].channels)
-    if (channels[channel].called) at(t, kPump, channel);
+    if (channels[channel].called) pump_at(t, channel);
 }
 
 void Engine::wake_channel(int number, Time t) {
   Channel& channel = channels[number];
-  if (channel.buffer && !channel.putting) at(t, kPump, number);
-  if (channel.buffer && channel.putting && !channel.coming.empty()) at(t, kOut, number);
+  if (channel.buffer && !channel.putting) pump_at(t, number);
+  if (channel.buffer && channel.putting && !channel.coming.empty()) out_at(t, number);
   if (processes[channel.process].waits_for == number) wake(channel.process, t);
 }
 
@@ -67,7 +82,7 @@ void Engine::pump(int number, Time t, bool passing) {
     ++channel.consumed;
   }
   if (channel.arrived - channel.consumed >= channel.buffer) {
-    if (!channel.consumptions.empty()) at(channel.consumptions.front() + 1, kPump, number);
+    if (!channel.consumptions.empty()) pump_at(channel.consumptions.front() + 1, number);
     return;
   }
   if (channel.called && !passing && !claimed(number, t)) return;
@@ -76,19 +91,19 @@ void Engine::pump(int number, Time t, bool passing) {
   ++channel.arrived;
   channel.last_arrival = t;
   if (processes[channel.process].waits_for == number) wake(channel.process, t);
-  if (fifo.count > 0) at(t + 1, kPump, number);
+  if (fifo.count > 0) pump_at(t + 1, number);
 }
 
 void Engine::out(int number, Time t) {
   Channel& channel = channels[number];
   if (channel.coming.empty()) return;
   if (channel.coming.front() > t) {
-    at(channel.coming.front(), kOut, number);
+    out_at(channel.coming.front(), number);
     return;
   }
   Fifo& fifo = fifos[channel.fifo];
   if (!fifo.has_room(t)) {
-    if (fifo.last_pop == t || fifo.last_push == t) at(t + 1, kOut, number);
+    if (fifo.last_pop == t || fifo.last_push == t) out_at(t + 1, number);
     return;
   }
   fifo.push(t);
@@ -97,7 +112,7 @@ void Engine::out(int number, Time t) {
   Time free = t + 1 + channel.late;
   channel.returns.push(free);
   if (processes[channel.process].waits_for == number) wake(channel.process, free);
-  if (!channel.coming.empty()) at(std::max(t + 1, channel.coming.front()), kOut, number);
+  if (!channel.coming.empty()) out_at(std::max(t + 1, channel.coming.front()), number);
 }
 
 // --- what a process does with its channels ---------------------------------------------------
@@ -127,7 +142,7 @@ void Engine::get(int number, Time t) {
   if (channel.buffer) {
     ++channel.promised;
     channel.consumptions.push_back(t);
-    at(t + 1, kPump, number);
+    pump_at(t + 1, number);
     return;
   }
   fifos[channel.fifo].pop(t);
@@ -342,7 +357,7 @@ bool Engine::pipe(Process& process, const std::int32_t* code, Time t) {
     int number = process.channels[op[1]];
     if (op[0] == kPromised) {
       channels[number].promised += op[2];
-      if (channels[number].called) at(t + 1, kPump, number);
+      if (channels[number].called) pump_at(t + 1, number);
     }
     if (op[3] && op[0] == kTake) get(number, t);
     if (op[3] && op[0] == kGive) put(number, t);
@@ -361,11 +376,11 @@ bool Engine::pipe(Process& process, const std::int32_t* code, Time t) {
       Time when = t + timed[1];
       if (part == 0) {
         channel.consumptions.push_back(when);
-        at(when + 1, kPump, number);
+        pump_at(when + 1, number);
       } else if (part == 1) {
         bool first = channel.coming.empty();
         channel.coming.push_back(when);
-        if (first) at(when, kOut, number);
+        if (first) out_at(when, number);
       } else {
         channel.returns.push(when + 1);
       }
@@ -377,16 +392,19 @@ bool Engine::pipe(Process& process, const std::int32_t* code, Time t) {
 }
 
 Status Engine::run() {
-  while (!queue_.empty()) {
-    if (end != kNever) break;
-    Event event = queue_.top();
-    queue_.pop();
+  Agenda::Event event;
+  while (end == kNever && agenda_.take(event)) {
     now = event.time;
     if (limit && now > limit) return Status::kTooLong;
     if (++events == most_events) return Status::kTooMuch;
     if (event.rank == kPump) {
+      Channel& channel = channels[event.index];
+      if (channel.pump == now) channel.pump = kNever;
       pump(event.index, now);
     } else if (event.rank == kOut) {
+      Channel& channel = channels[event.index];
+      if (channel.out != now) continue;
+      channel.out = kNever;
       out(event.index, now);
     } else if (event.rank == kGrant) {
       granting_ = true;

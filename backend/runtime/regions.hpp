@@ -12,9 +12,10 @@
 #include <queue>
 #include <vector>
 
+#include "regions_agenda.hpp"
+
 namespace allo {
 
-using Time = std::int64_t;
 constexpr Time kNever = -(Time(1) << 60);
 
 // What a record of a trace is where it is no number of a variant.
@@ -81,12 +82,12 @@ struct Channel {
   Time kept = 0;
   std::priority_queue<Time, std::vector<Time>, std::greater<Time>> returns;
   std::deque<Time> coming;
-  Time pump = kNever;
+  Time pump = kNever, out = kNever;  // the last cycle for which each has been asked, until it comes
   Time stalled = 0;
 
   void clear() {
     arrived = promised = consumed = kept = 0;
-    last_arrival = pump = kNever;
+    last_arrival = pump = out = kNever;
     consumptions.clear();
     coming.clear();
     returns = {};
@@ -177,14 +178,7 @@ class Engine {
 
  private:
   enum Rank : int { kPump = 0, kProcess = 1, kOut = 2, kGrant = 3 };
-  struct Event {
-    Time time;
-    int rank, index;
-    bool operator>(const Event& other) const {
-      return time != other.time ? time > other.time : rank > other.rank;
-    }
-  };
-  std::priority_queue<Event, std::vector<Event>, std::greater<Event>> queue_;
+  Agenda agenda_;
   int top_ = -1;
   bool granting_ = false;  // all processes have asked for the ports that they want in this cycle
 
@@ -194,7 +188,9 @@ class Engine {
   void turn(Region& region, int slot, Time t);
   void wake(int process, Time t);
   void wake_channel(int channel, Time t);
-  void at(Time t, Rank rank, int index) { queue_.push({t, rank, index}); }
+  void at(Time t, Rank rank, int index) { agenda_.add(t, rank, index); }
+  void pump_at(Time t, int channel);
+  void out_at(Time t, int channel);
   void pump(int channel, Time t, bool passing = false);
   bool claimed(int channel, Time t) const;
   void wait_for(int process, Time t);

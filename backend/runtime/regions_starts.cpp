@@ -28,7 +28,7 @@ void Engine::begin(int top) {
   }
   for (auto& entity : entities) entity.start = entity.done = kNever;
   waits.clear();
-  queue_ = {};
+  agenda_.clear();
   now = 0;
   end = kNever;
   events = 0;
@@ -52,7 +52,7 @@ void Engine::start(int number, Time t) {
     for (int channel : process.channels) {
       if (channels[channel].putting) continue;
       channels[channel].clear();
-      at(t + 1, kPump, channel);
+      pump_at(t + 1, channel);
     }
     wake(entity.index, t + 1);
     return;

@@ -16,7 +16,7 @@ from allo.dialects.processes.native_libraries import load_library
 _ABI = 1
 _LIBRARY = "liballo_regions.so"
 _SOURCES = ("regions.cpp", "regions_starts.cpp", "regions_interface.cpp")
-_HEADERS = ("regions.hpp",)
+_HEADERS = ("regions.hpp", "regions_agenda.hpp")
 WAIT, DRAIN, CALL, END, SETTLE = -1, -2, -3, -4, -5
 """Records of traces that are no variants of bodies."""
 
