@@ -7,7 +7,8 @@ sums, without batch norms; ours have int32 sums that become int8 again behind ea
 DSPs of the published design, and its cycles are what ours must be below. As there, weights are arguments.
 
 Every design is run whole in the in-process simulator on random images and weights: every result must be that
-of the CPU build and of NumPy, and the cycles those of the report. DSPs and lookup tables are estimates.
+of the CPU build and of NumPy, and the cycles those of the report. DSPs, lookup tables and the clock are
+estimates; the published designs are counted at 300 MHz.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ NETWORKS = {
 }
 
 
-def simulated(network: Network, found: FoundSchedule) -> int:
-    """Run a design beside NumPy and the CPU build of its schedule; the cycles it took.
+def simulated(network: Network, found: FoundSchedule) -> tuple[int, float]:
+    """Run a design beside NumPy and the CPU build of its schedule; its cycles, and its estimated clock.
 
     Raises:
         RuntimeError: results or cycles differ.
@@ -66,7 +67,7 @@ def simulated(network: Network, found: FoundSchedule) -> int:
         raise RuntimeError(f"{found.top_func_name}: RTL and CPU differ.")
     if hardware.cycles != found.trace.cycles:
         raise RuntimeError(f"{found.top_func_name}: not the cycles of the report.")
-    return int(hardware.cycles)
+    return int(hardware.cycles), hardware.report.fmax_mhz or 0.0
 
 
 def row_of(name: str, seconds: float) -> Row:
@@ -75,15 +76,17 @@ def row_of(name: str, seconds: float) -> Row:
     began, worked = time.monotonic(), time.process_time()
     found = search(published.network, published.dsp, seconds)
     took, work = time.monotonic() - began, time.process_time() - worked
-    cycles = simulated(published.network, found)
+    cycles, clock = simulated(published.network, found)
     trace = found.trace
     taken = next(t for t in trace.tried if t.cycles == trace.cycles).resources
     share = max(taken.get(k, 0) / resources_of(DEFAULT_DEVICE)[k] for k in ("dsp", "lut", "bram"))
     key = f"networks.{name}.published"
     note = (
         f"published at {published.dsp:,} DSP; {taken.get('dsp', 0):,} DSP, {taken.get('lut', 0):,} LUT, "
-        f"{taken.get('bram', 0):,} BRAM, {share:.0%} of the device; search {took:.0f} s ({work:.0f} s of "
-        f"processor time), {len(trace.tried)} reports; simulated whole, all results those of NumPy"
+        f"{taken.get('bram', 0):,} BRAM, {share:.0%} of the device; {cycles / clock:,.0f} µs at "
+        f"{clock:.0f} MHz as estimated, published {published.cycles / CLOCK:,.0f}; search {took:.0f} s "
+        f"({work:.0f} s of processor time), {len(trace.tried)} reports; simulated whole, all results "
+        f"those of NumPy"
     )
     return Row(
         f"{name}, {published.dsp:,} DSP", cycles, "cycles", "CODO", published.cycles, True, note,
@@ -92,6 +95,8 @@ def row_of(name: str, seconds: float) -> Row:
             f"{key}.dsp": taken.get("dsp", 0),
             f"{key}.lut": taken.get("lut", 0),
             f"{key}.bram": taken.get("bram", 0),
+            f"{key}.mhz": round(clock),
+            f"{key}.run_ms": round(cycles / clock / 1000, 2),
             f"{key}.search_ms": round(1000 * work),
         },
     )  # fmt: skip

@@ -1,23 +1,31 @@
 """Cycles of regions foretold from their schedules, against those that simulation counts.
 
-scripts/bench region_cycles [--seeds N]
+scripts/python benchmarks/region_cycles.py [--seeds N] [--family NAME …] [--suite FOLDER …]
 
 The regions of the gallery and of the library's systolic arrays, random networks of the tests, and random
 programs of the fuzzer: networks, cells, memories handed over, ports. Each is built once, foretold with the
 inputs of a call, and simulated with the same inputs by the in-process engine; every tenth by Verilator,
 too. A region counts as equal where the cycles are the same, or where both deadlock. One that the model
 refuses is counted with its reason, and a wrong one makes the benchmark fail.
+
+``--suite`` runs tests instead, and foretells every region that they run in hardware, in their own process and
+without delays of memories or streams outside, before it is counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import subprocess
 import sys
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,12 +35,13 @@ from allo.designs.gallery.catalogue import ENTRIES
 from allo.errors import AlloError, DeadlockError, PredictionError
 from allo.ir.types import int8, int32
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
-from benchmarks.harness import Row, finish
+from benchmarks.harness import ROOT, Row, finish
 from tests.dataflow.networks import random_network, schedule_of
 from tests.fuzz.generator.make import make_program
 from tests.fuzz.generator.values import inputs
 from tests.fuzz.runner.evaluate import customized
 from tests.fuzz.runner.space import namespace
+from tests.regions.held import OUT
 
 Case = tuple[Callable[[], Any], Callable[[], list[Any]]]
 """What builds a module, and what it is called with."""
@@ -165,6 +174,36 @@ def measure(family: str, seeds: int) -> Row:
                 compare(build, given(), tally, name, number % EACH == 0)
             except AlloError as error:
                 tally.refused[f"not run: {type(error).__name__}"] += 1
+    return _row(family, tally)
+
+
+def of_tests(folder: str) -> Row:
+    """Compare the regions that the tests of a folder run.
+
+    Raises:
+        RuntimeError: a test failed.
+    """
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as made:
+        out = Path(made, "calls.jsonl")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.regions.held", folder]
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, OUT: str(out)}, check=False)
+        if done.returncode:
+            raise RuntimeError(f"pytest {folder} ended with {done.returncode}.")
+        calls = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    for call in calls:
+        if "refused" in call:
+            tally.refused[_reason(call["refused"])] += 1
+        elif call["told"] == call["counted"]:
+            tally.equal += 1
+        else:
+            tally.wrong.append(
+                f"{call['test']} ({call['top']}): foretold {call['told']}, counted {call['counted']}"
+            )
+    return _row(folder, tally)
+
+
+def _row(family: str, tally: Tally) -> Row:
     compared = tally.equal + len(tally.wrong)
     refused = "; ".join(f"{count} refused: {why}" for why, count in tally.refused.most_common())
     note = "; ".join([*tally.wrong, refused] if refused else tally.wrong)
@@ -182,8 +221,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--family", choices=list(FAMILIES), action="append")
+    parser.add_argument("--suite", nargs="+", default=[], metavar="FOLDER", help="of tests")
     chosen, rest = parser.parse_known_args()
-    rows = [measure(family, chosen.seeds) for family in chosen.family or FAMILIES]
+    rows = [of_tests(folder) for folder in chosen.suite]
+    if not chosen.suite or chosen.family:
+        rows += [measure(family, chosen.seeds) for family in chosen.family or FAMILIES]
     return finish("region_cycles", "Cycles of regions, foretold and counted", rows, rest)
 
 

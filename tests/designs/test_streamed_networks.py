@@ -9,17 +9,32 @@ import allo
 from allo.designs.networks.network import Network
 from allo.designs.networks.streamed.images import by_channel, convolved, joined, pointed, split
 from allo.designs.networks.streamed.layers import (
-    added,
-    forked,
     linear,
     mixed,
     product,
+    residual,
     scores,
     softmax,
     spread,
 )
 from allo.designs.networks.streamed.models import STREAMED, Streamed, scheduled
-from allo.ir.types import float32
+from allo.ir.types import float32, int32
+
+
+def forked[M: int32, N: int32](X: float32[M, N], R: float32[M, N], Y: float32[M, N]):
+    """A result for two readers: itself for one, ``R``, its ReLU for the other, ``Y``."""
+    for i, j in allo.grid(M, N):
+        x: float32 = X[i, j]
+        R[i, j] = x
+        Y[i, j] = max(x, 0.0)
+
+
+def added[M: int32, N: int32](X: float32[M, N], R: float32[M, N]) -> float32[M, N]:
+    """``max(X + R, 0)``."""
+    Y: float32[M, N]
+    for i, j in allo.grid(M, N):
+        Y[i, j] = max(X[i, j] + R[i, j], 0.0)
+    return Y
 
 
 def perceptron(
@@ -76,6 +91,10 @@ def images(
     return joined[5, 4, 3](E, C)
 
 
+def residual_row(X: float32[3, 4], W: float32[4, 4], b: float32[4]) -> float32[3, 4]:
+    return residual[3, 4](X, W, b)
+
+
 def near(got: np.ndarray, wanted: np.ndarray) -> bool:
     return bool(np.abs(got - wanted).max() < 1e-5 * max(1.0, np.abs(wanted).max()))
 
@@ -86,6 +105,13 @@ def windows_of(X: np.ndarray) -> np.ndarray:
     rows, columns = X.shape[:2]
     shifted = [wide[y : y + rows, x : x + columns] for y in range(3) for x in range(3)]
     return np.stack(shifted, axis=-1).reshape(*X.shape, 3, 3)
+
+
+def test_a_residual_layer_is_what_numpy_says() -> None:
+    rng = np.random.default_rng(2)
+    X, W, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((3, 4), (4, 4), (4,)))
+    wanted = np.maximum(np.maximum(X, 0) @ W + b + X, 0)
+    assert near(allo.customize(residual_row).build()(X, W, b), wanted)
 
 
 def test_attention_is_what_numpy_says() -> None:

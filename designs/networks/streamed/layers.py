@@ -33,6 +33,25 @@ def linear[M: int32, K: int32, N: int32, relu: int32](
     return Y
 
 
+def residual[M: int32, N: int32](
+    X: float32[M, N], W: float32[N, N], b: float32[N]
+) -> float32[M, N]:
+    """``max(relu(X) @ W + b + X, 0)``: the row of ``X`` that it keeps for its sums is the residual's, too."""
+    Y: float32[M, N]
+    row: float32[N]
+    total: float32[N]
+    for i in range(M):
+        for j0 in range(N):
+            total[j0] = b[j0]
+        for k0 in range(N):
+            row[k0] = X[i, k0]
+        for k, j in allo.grid(N, N):
+            total[j] += max(row[k], 0.0) * W[k, j]
+        for j1 in range(N):
+            Y[i, j1] = max(total[j1] + row[j1], 0.0)
+    return Y
+
+
 def product[M: int32, K: int32, N: int32](X: float32[M, K], W: float32[K, N]) -> float32[M, N]:
     """``X @ W``, of which ``W`` is read before the first row of ``X``."""
     Y: float32[M, N]
@@ -50,22 +69,6 @@ def product[M: int32, K: int32, N: int32](X: float32[M, K], W: float32[K, N]) ->
             total[j] += row[k] * kept[k, j]
         for j2 in range(N):
             Y[i, j2] = total[j2]
-    return Y
-
-
-def forked[M: int32, N: int32](X: float32[M, N], R: float32[M, N], Y: float32[M, N]):
-    """A result for two readers: itself for one, ``R``, its ReLU for the other, ``Y``."""
-    for i, j in allo.grid(M, N):
-        x: float32 = X[i, j]
-        R[i, j] = x
-        Y[i, j] = max(x, 0.0)
-
-
-def added[M: int32, N: int32](X: float32[M, N], R: float32[M, N]) -> float32[M, N]:
-    """``max(X + R, 0)``."""
-    Y: float32[M, N]
-    for i, j in allo.grid(M, N):
-        Y[i, j] = max(X[i, j] + R[i, j], 0.0)
     return Y
 
 

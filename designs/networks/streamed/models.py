@@ -18,7 +18,7 @@ from ..network import Network
 from ..perceptrons import AUTOENCODER, FEED_FORWARD, RESIDUAL_MLP
 from ..transformer import ATTENTION
 from .images import by_channel, convolved, joined, pointed, split
-from .layers import added, forked, linear, mixed, product, scores, softmax, spread
+from .layers import linear, mixed, product, residual, scores, softmax, spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,8 @@ def residual_mlp(
     W3: float32[512, 256], b3: float32[256], W4: float32[256, 10], b4: float32[10],
 ) -> float32[8, 10]:  # fmt: skip
     """1024, 512, 512, 256 and 10 neurons, the second layer around a residual sum, for a batch of 8."""
-    A = linear[8, 1024, 512, 0](X, W1, b1)
-    R: float32[8, 512]
-    H1: float32[8, 512]
-    forked[8, 512](A, R, H1)
-    H2 = linear[8, 512, 512, 0](H1, W2, b2)
-    H3 = added[8, 512](H2, R)
+    R = linear[8, 1024, 512, 0](X, W1, b1)
+    H3 = residual[8, 512](R, W2, b2)
     H4 = linear[8, 512, 256, 0](H3, W3, b3)
     return linear[8, 256, 10, 0](H4, W4, b4)
 
@@ -156,10 +152,8 @@ STREAMED = {
         _lanes("linear", 32, 16, 8, 8, 16, 56),
     ),
     "residual_mlp": Streamed(
-        residual_mlp, RESIDUAL_MLP,
-        (("A", "forked"), ("R", "added"), ("H1", "linear_1"), ("H2", "added"), ("H3", "linear_2"),
-         ("H4", "linear_3")),
-        _lanes("linear", 64, 64, 32, 1),
+        residual_mlp, RESIDUAL_MLP, (("R", "residual"), ("H3", "linear_1"), ("H4", "linear_2")),
+        _lanes("linear", 64, 32, 1) | {"residual": 64},
     ),
     "feed_forward": Streamed(
         feed_forward, FEED_FORWARD, _chain("linear", "H"), _lanes("linear", 32, 16)
@@ -196,6 +190,7 @@ STREAMED = {
 
 _INNERMOST = {
     "linear": ("j0", "k0", "j1"),
+    "residual": ("j0", "k0", "j1"),
     "product": ("j0", "j1", "k1", "j2"),
     "scores": ("c0", "j1", "c1", "j2"),
     "mixed": ("c0", "c1", "k0", "c2"),
@@ -203,7 +198,7 @@ _INNERMOST = {
     "convolved": ("c0", "c1", "o2", "o3", "x"),
     "by_channel": ("c0", "c1", "c2", "c3", "x"),
     "pointed": ("c0", "o1", "o2", "x"),
-    "forked": ("j",), "added": ("j",), "spread": ("j0", "j"), "split": ("c",), "joined": ("c",),
+    "spread": ("j0", "j"), "split": ("c",), "joined": ("c",),
 }  # fmt: skip
 """Loops of each layer that are pipelined."""
 _CHANNELS = {
@@ -216,6 +211,7 @@ _CHANNELS = {
 
 _COLUMNS = {
     "linear": (("total", 1), ("W", 2)),
+    "residual": (("total", 1), ("W", 2)),
     "product": (("total", 1), ("kept", 2)),
     "scores": (("total", 2), ("kept", 1)),
     "mixed": (("total", 1), ("kept", 2)),
