@@ -107,6 +107,7 @@ class Buffered:
         count: elements.
         loaded, stored: whether it is copied in before the core runs, and out after it.
         fold: banks that the RAM beside the core has for each bank of the core, for copies of fewer steps.
+        uneven: whether a step of a copy may take a number of elements that is no power of two.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Buffered:
     stored: bool
     beside: Transfer | None = None
     fold: int = 1
+    uneven: bool = False
 
     @property
     def is_asked(self) -> bool:

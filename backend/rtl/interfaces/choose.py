@@ -21,7 +21,7 @@ from .buses.bundles import bundles_of, check_bundles, name_registers, side_by_si
 from .control import lay_out
 from .masters import ADDRESS
 from .shell import Core
-from .walk import folded, most_fold, most_lanes
+from .walk import copy_lanes, folded, most_fold, most_lanes
 from .wires import wires_of
 
 CONTROL = "return"
@@ -235,6 +235,9 @@ def _buffered(
     cell = array.width if transfer and transfer.packed else packed_cell(array.width)
     stored = array.direction != "in"
     whole = array.name in arguments.results or array.name in arguments.written_whole
+    fold, uneven = 1, False
+    if not transfer:
+        fold, uneven = _steps(array, cell, pace[0] * len(parts), pace[1])
     return Buffered(
         name=array.name,
         parts=parts,
@@ -245,7 +248,8 @@ def _buffered(
         loaded=transfer.is_loaded if transfer else not (array.direction == "out" and whole),
         stored=stored,
         beside=transfer,
-        fold=1 if transfer else _fold(array, cell, pace[0] * len(parts), pace[1]),
+        fold=fold,
+        uneven=uneven,
     )
 
 
@@ -299,22 +303,28 @@ def _natural_width(buffered: Buffered, array: ArrayInterface) -> int:
     if buffered.beside is not None:
         return (1 << (buffered.bytes * 8 - 1).bit_length()) // ways
     layout = folded(array.layout, buffered.fold)
-    return most_lanes(layout, 512 * ways // min(buffered.cell, 512)) * buffered.cell // ways
+    lanes = copy_lanes(layout, 512 * ways // min(buffered.cell, 512), uneven=buffered.uneven)
+    return (1 << (lanes * buffered.cell - 1).bit_length()) // ways
 
 
-def _fold(array: ArrayInterface, cell: int, width: int, cycles: int | None) -> int:
-    """Into how many a bank of the RAM is cut: as few as make a copy short beside the core's run.
+def _steps(array: ArrayInterface, cell: int, width: int, cycles: int | None) -> tuple[int, bool]:
+    """How the RAM of an array is filled: as simply as makes a copy short beside the core's run.
+
+    That is into how many each bank of it is cut, and whether steps may be no power of two of elements.
 
     Args:
         width: bits of all buses of the array.
         cycles: of the core, where they are known.
     """
-    most = max(1, width // cell)
+    most, count = max(1, width // cell), prod(array.shape)
     fold, lanes = most_fold(array.layout, most), most_lanes(array.layout, most)
-    steps = prod(array.shape) // lanes
-    while fold > 1 and cycles is not None and steps // (fold // 2) * SHORT <= cycles:
+
+    def is_short(lanes: int) -> bool:
+        return cycles is not None and count // lanes * SHORT <= cycles
+
+    while fold > 1 and is_short(lanes * fold // 2):
         fold //= 2
-    return fold
+    return fold, not is_short(most_lanes(folded(array.layout, fold), most))
 
 
 def _stream(stream: StreamInterface, count: int | None) -> StreamEnd:

@@ -7,24 +7,69 @@ both already multiplied by what they weigh.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from allo.dialects.core.partition import ArrayLayout, DimPartition, Partition
 
 from ..emit.builder import ModuleBuilder
 from ..graph.linear import bits_unsigned
 
+BUSY = 0.8
+"""Of the words that a bus of 512 bits can bring, so many come from one channel of a memory at most."""
+SAVES = 1.25
+"""Times the steps, for which a step may be no power of two of elements."""
+
 
 def merged(layout: ArrayLayout) -> tuple[DimPartition, ...]:
-    """The dimensions of an array, those in one piece that follow each other as one."""
+    """The dimensions of an array, those that a walk crosses as if they were one joined.
+
+    These are neighbours in one piece, and a dimension in one piece in front of one whose banks divide it: a
+    row then begins in the bank behind the one in which the row before ends.
+    """
     found: list[DimPartition] = []
     for dim in layout.dims:
         if dim.banks == 1:
             dim = DimPartition(None, 1, dim.extent)
-        if dim.kind is None and found and found[-1].kind is None:
-            found[-1] = DimPartition(None, 1, found[-1].extent * dim.extent)
+        if found and found[-1].kind is None and _goes_on(dim):
+            kind = None if dim.banks == 1 else Partition.Cyclic
+            found[-1] = DimPartition(kind, dim.banks, found[-1].extent * dim.extent)
         else:
             found.append(dim)
     return tuple(found) or (DimPartition(None, 1, 1),)
+
+
+def _goes_on(dim: DimPartition) -> bool:
+    """Whether the next row goes on in the first bank, and each bank with its next word."""
+    if dim.kind is None:
+        return True
+    return dim.kind is not Partition.Block and dim.extent % dim.banks == 0
+
+
+def copy_lanes(layout: ArrayLayout, most: int, *, uneven: bool = True) -> int:
+    """Elements that a copy takes in one step from a bus of ``most``, each in a bank of its own.
+
+    As few as keep up with the bus, or else as many as go.
+
+    Args:
+        uneven: whether it may be no power of two. That takes shifters between the words of the bus and the
+            steps, so it is taken only where it saves much.
+    """
+    if not uneven:
+        return most_lanes(layout, most)
+    dims = merged(layout)
+    last, total = dims[-1], prod(dim.extent for dim in dims)
+    lanes = most_lanes(layout, most)
+    if lanes >= most or last.kind not in (Partition.Cyclic, Partition.Complete):
+        return lanes
+    whole = last.extent if len(dims) > 1 else total
+    several = [n for n in range(lanes + 1, 2 * most + 1) if last.banks % n == whole % n == 0]
+    best = min(several, key=lambda n: (_steps(n, most, total), n), default=lanes)
+    return best if SAVES * _steps(best, most, total) <= _steps(lanes, most, total) else lanes
+
+
+def _steps(lanes: int, most: int, total: int) -> float:
+    """About the cycles of a copy: a memory brings at most so many words of a bus."""
+    return total / min(lanes, BUSY * most)
 
 
 def most_lanes(layout: ArrayLayout, most: int) -> int:
@@ -67,7 +112,7 @@ def most_fold(layout: ArrayLayout, most: int) -> int:
     """
     dims = merged(layout)
     last, fold = dims[-1], 1
-    if last.kind not in (None, Partition.Cyclic) or most_lanes(layout, most) != last.banks:
+    if last.kind not in (None, Partition.Cyclic):
         return 1
     while (
         2 * fold * last.banks <= most

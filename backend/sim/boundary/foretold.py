@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.interfaces.board import Board, Buffered, Master
-from allo.backend.rtl.interfaces.walk import folded, most_lanes
+from allo.backend.rtl.interfaces.walk import copy_lanes, folded
 from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.diagnostics import PredictionError, SourcePlace
 from allo.dialects.interfaces.runs import Runs
@@ -184,7 +184,8 @@ def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | Non
                 loops[function][one.loop].append(one)
             elif runs is None:
                 layout = folded(_layout(design, array), array.fold)
-                lanes = most_lanes(layout, max(1, master.width // array.cell))
+                width = len(array.bundles) * master.width
+                lanes = copy_lanes(layout, max(1, width // array.cell), uneven=array.uneven)
                 one = Passing(array.name, way, "", array.bytes, array.bytes, rate, 0)
                 took = max(one.cycles, array.count / lanes)
                 copies[master.bundle, way] = copies.get((master.bundle, way), 0) + took

@@ -9,15 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from allo.dialects.interfaces.runs import Runs
+
 from ...design import ArrayInterface
 from ...emit.builder import ModuleBuilder, Wiring
 from ...graph.linear import bits_unsigned
+from ..beside.gearbox import packer_module, unpacker_module
+from ..beside.units import Units
 from ..board import Board, Buffered, Master
 from ..buffer import buffer_module
 from ..converters import narrower_module, widener_module
 from ..masters import ADDRESS
 from ..parts import Made, flag, put_instance
-from ..walk import folded, most_lanes
+from ..walk import copy_lanes, folded
 from .clients import Clients, engine_of
 from .gang import Gang, Orders
 
@@ -80,6 +84,17 @@ class _Joined:
     )
 
 
+def is_uneven(bus: int, step: int) -> bool:
+    """Whether neither of a word of the bus and a step of a copy is made of whole ones of the other."""
+    return bus % step != 0 and step % bus != 0
+
+
+def _units(buffered: Buffered, step: int, bus: int) -> Units:
+    """A whole array as one run of steps."""
+    runs = Runs(0, (), buffered.count, step // buffered.cell)
+    return Units.of(runs, buffered.cell, bus)
+
+
 class Copies:
     """The RAM and the engines of a wrapper's arrays, in the text of its shell.
 
@@ -127,7 +142,7 @@ class Copies:
     def _lanes(self, buffered: Buffered) -> int:
         width = self._gang(buffered).master.width
         layout = folded(self.arrays[buffered.name].layout, buffered.fold)
-        return most_lanes(layout, max(1, width // buffered.cell))
+        return copy_lanes(layout, max(1, width // buffered.cell), uneven=buffered.uneven)
 
     def _buffer(self, buffered: Buffered) -> _Joined:
         """The RAM of an array, and what turns its elements into words of the bus."""
@@ -146,9 +161,11 @@ class Copies:
             for s in ("filled", "fill_ready", "out", "out_last", "out_valid")
         )
         if buffered.loaded:
-            data, valid, ready = self._converted(
-                name, bus, step, joined.read_data, joined.read_valid, fill_ready, filled
-            )
+            words = joined.read_data, joined.read_valid
+            if is_uneven(bus, step):
+                data, valid, ready = self._unpacked(buffered, step, bus, words, joined, fill_ready)
+            else:
+                data, valid, ready = self._converted(name, bus, step, *words, fill_ready, filled)
             text.alias(joined.read_ready, ready, 1)
             inputs |= {"fill_go": joined.fill_go, "in_data": data, "in_valid": valid}
         if buffered.stored:
@@ -198,6 +215,8 @@ class Copies:
         text = self.text
         data, last, valid = steps
         ready = joined.write_ready
+        if is_uneven(bus, step):
+            return self._packed_runs(buffered, step, bus, (data, valid), joined)
         if bus != step:
             common = {"in_data": data, "in_last": last, "in_valid": valid, "out_ready": ready}
             label = f"{buffered.name}_pack"
@@ -217,6 +236,50 @@ class Copies:
         text.alias(joined.write_strobe, strobe, lanes)
         text.alias(joined.write_valid, valid, 1)
         return ready
+
+    # --- steps of other sizes than a part of a word --------------------------------------
+
+    def _unpacked(
+        self,
+        buffered: Buffered,
+        step: int,
+        bus: int,
+        words: tuple[str, str],
+        joined: _Joined,
+        ready: str,
+    ) -> tuple[str, str, str]:
+        """Words of the bus as steps, which begin anywhere in a word: as :meth:`_converted`."""
+        data, valid = words
+        units = _units(buffered, step, bus)
+        name = f"{self.core.module}_{buffered.name}_unpack"
+        inputs = {"in_data": data, "in_valid": valid, "out_ready": ready}
+        module = unpacker_module(name, units, self.made)
+        found = self._gearbox(f"{buffered.name}_unpack", module, units, joined.fill_go, inputs)
+        return found["out_data"], found["out_valid"], found["in_ready"]
+
+    def _packed_runs(
+        self, buffered: Buffered, step: int, bus: int, steps: tuple[str, str], joined: _Joined
+    ) -> str:
+        """Steps as words of the bus, as :meth:`_packed`."""
+        data, valid = steps
+        units = _units(buffered, step, bus)
+        name = f"{self.core.module}_{buffered.name}_pack"
+        inputs = {"in_data": data, "in_valid": valid, "out_ready": joined.write_ready}
+        module = packer_module(name, units, self.made)
+        found = self._gearbox(f"{buffered.name}_pack", module, units, joined.drain_go, inputs)
+        text = self.text
+        text.alias(joined.write_data, found["out_data"], bus)
+        text.alias(joined.write_strobe, found["out_strobe"], bus // 8)
+        text.alias(joined.write_valid, found["out_valid"], 1)
+        return found["in_ready"]
+
+    def _gearbox(
+        self, label: str, module: ModuleBuilder, units: Units, go: str, inputs: dict[str, str]
+    ) -> dict[str, str]:
+        """A gearbox whose one run is the whole array; it is idle when it is told to ``go``."""
+        start = self.text.const(0, units.start_bits)
+        given = {**inputs, "run_start": start, "run_valid": go}
+        return put_instance(self.text, label, self.made.take(module), given)
 
     # --- engines ----------------------------------------------------------------------
 
