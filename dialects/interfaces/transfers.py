@@ -33,7 +33,7 @@ DEPTH = 2
 MOST_BITS = 4096
 """Of a word that the function takes at once."""
 _LOADS = ("affine.load", "memref.load")
-_STORES = ("affine.store", "memref.store")
+STORES = ("affine.store", "memref.store")
 _SECOND = "_stored"
 """What the name of the stream for stores ends in, where there is one for loads, too."""
 
@@ -46,6 +46,7 @@ class Transfer:
         loads, stores: the runs that pass; None where the array is not loaded, or not stored.
         load_stream, store_stream: names of the streams, "" for none.
         packed: whether no bits lie between its elements in memory.
+        forks: streams of further processes that load it, and how: the same runs, in words of their own.
         request_stream: the name of one by which the function says which elements it loads and stores, ""
             where that is known beforehand.
     """
@@ -59,6 +60,7 @@ class Transfer:
     store_stream: str
     request_stream: str = ""
     packed: bool = False
+    forks: tuple[tuple[str, Runs], ...] = ()
 
     @property
     def is_loaded(self) -> bool:
@@ -73,7 +75,8 @@ class Transfer:
     @property
     def streams(self) -> set[str]:
         """The names of its streams."""
-        return {self.load_stream, self.store_stream, self.request_stream} - {""}
+        own = {self.load_stream, self.store_stream, self.request_stream} - {""}
+        return own.union(name for name, _ in self.forks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,6 @@ class Refusal:
     """Why an array is no stream: a clause."""
 
     why: str
-
-
-def find_transfers(
-    module: ir.Module, top: str, positions: Iterable[int]
-) -> dict[int, Transfer | Refusal]:
-    """What each of some array arguments of a function would be as a transfer; the module stays."""
-    return on_copies(module, positions, lambda copy, n: Argument(copy, top, n).prepare())
 
 
 def on_copies[T](
@@ -103,14 +99,6 @@ def on_copies[T](
             except IrregularError as error:
                 found[position] = Refusal(str(error))
     return found
-
-
-def make_transfers(module: ir.Module, top: str, positions: Iterable[int]) -> None:
-    """Make streams of arguments that :func:`find_transfers` has found, in place."""
-    with module.context, ir.Location.unknown():
-        for position in positions:
-            argument = Argument(module, top, position)
-            argument.rewrite(argument.prepare())
 
 
 class Argument:
@@ -138,7 +126,7 @@ class Argument:
                     called[callee_of(op)] = called.get(callee_of(op), 0) + 1
         found = [(self._top, self._value)]
         for function, value in found:
-            for op in _users(function, value):
+            for op in users_of(function, value):
                 if op.name != "func.call":
                     continue
                 if called[callee_of(op)] > 1 or list(op.operands).count(value) > 1:
@@ -154,12 +142,8 @@ class Argument:
 
     def prepare(self) -> Transfer:
         """Unroll what is around accesses as far as hardware does; what passes then."""
-        if isinstance(self._kind.element_type, ir.IndexType):
-            raise IrregularError("its elements are of type index")
-        for function, value in self._holders:
-            self._check_users(function, value)
-            self._unroll(function, value)
-        if not any(op.name in _STORES for f, v in self._holders for op in _users(f, v)):
+        self._unroll_all()
+        if not any(op.name in STORES for f, v in self._holders for op in users_of(f, v)):
             merge_loads(self._functions, self._top, self._position)
         shape = tuple(self._kind.shape)
         operations = [op.operation for op in entry_of(self._top).operations]
@@ -184,14 +168,22 @@ class Argument:
             second if stores else "",
         )
 
+    def _unroll_all(self) -> None:
+        """Unroll what is around accesses, which are loads and stores of elements."""
+        if isinstance(self._kind.element_type, ir.IndexType):
+            raise IrregularError("its elements are of type index")
+        for function, value in self._holders:
+            self._check_users(function, value)
+            self._unroll(function, value)
+
     def _check_users(self, function: ir.Operation, value: ir.Value) -> None:
-        for op in _users(function, value):
-            if op.name not in (*_LOADS, *_STORES, "func.call"):
+        for op in users_of(function, value):
+            if op.name not in (*_LOADS, *STORES, "func.call"):
                 raise IrregularError("it is used as a whole")
 
     def _unroll(self, function: ir.Operation, value: ir.Value) -> None:
         while True:
-            loops = (_unrolled_around(op) for op in _users(function, value))
+            loops = (_unrolled_around(op) for op in users_of(function, value))
             loop = next((each for each in loops if each is not None), None)
             if loop is None:
                 return
@@ -207,7 +199,7 @@ class Argument:
             for way in range(3):
                 users = [
                     op
-                    for op in _users(function, value)
+                    for op in users_of(function, value)
                     if op.name == "func.call" and way in ways[callee_of(op)]
                 ]
                 if len(users) > 1:
@@ -218,16 +210,16 @@ class Argument:
         found: dict[str, set[int]] = {}
         for function, value in reversed(self._holders):
             mine: set[int] = set()
-            for op in _users(function, value):
+            for op in users_of(function, value):
                 mine |= found[callee_of(op)] if op.name == "func.call" else self._ways_of(op)
             if not mine:
                 raise IrregularError("a function gets it and does not use it")
-            found[_name(function)] = mine
+            found[name_of(function)] = mine
         return found
 
     def _ways_of(self, op: ir.Operation) -> set[int]:
         """The ways of an access."""
-        return {1 if op.name in _STORES else 0}
+        return {1 if op.name in STORES else 0}
 
     # --- rewriting ------------------------------------------------------------------
 
@@ -235,8 +227,8 @@ class Argument:
         """Make the array streams."""
         ways = self._ways()
         handles: dict[str, dict[int, ir.Value]] = {}
-        names = [_name(function) for function, _ in self._holders]
-        users = [_users(f, v) for f, v in self._holders]
+        names = [name_of(function) for function, _ in self._holders]
+        users = [users_of(f, v) for f, v in self._holders]
         places = {
             n: ir.BlockArgument(v).arg_number
             for n, (_, v) in zip(names, self._holders, strict=True)
@@ -277,8 +269,8 @@ class Argument:
     def _exchange_all(
         self, accesses: Sequence[ir.Operation], handles: Mapping[int, ir.Value]
     ) -> None:
-        for group in _groups(accesses):
-            self._exchange(group, handles[1 if group[0].name in _STORES else 0])
+        for group in groups_of(accesses):
+            self._exchange(group, handles[1 if group[0].name in STORES else 0])
 
     def _exchange(self, group: Sequence[ir.Operation], handle: ir.Value) -> None:
         """A get in front of loads, or a put behind stores, of the neighbours of one block."""
@@ -315,7 +307,7 @@ def _label(op: ir.Operation) -> str:
 
 def _redirect(op: ir.Operation, word: ir.Value, place: int) -> None:
     """Let a load or store access one place of a word."""
-    stores = op.name in _STORES
+    stores = op.name in STORES
     lead = [op.operands[0], word] if stores else [word]
     attributes = {n: op.attributes[n] for n in ("from", "to") if n in op.attributes}
     attributes["map"] = ir.AffineMapAttr.get(constant_map(place).map)
@@ -330,11 +322,11 @@ def _pass(call: ir.Operation, position: int, handles: Sequence[ir.Value]) -> Non
     replace_operation(call, call.name, [*operands, *handles[1:]], attributes)
 
 
-def _name(function: ir.Operation) -> str:
+def name_of(function: ir.Operation) -> str:
     return str(ir.StringAttr(function.attributes["sym_name"]).value)
 
 
-def _users(function: ir.Operation, value: ir.Value) -> list[ir.Operation]:
+def users_of(function: ir.Operation, value: ir.Value) -> list[ir.Operation]:
     return [op for op in walk(function) if value in list(op.operands)]
 
 
@@ -373,9 +365,9 @@ def _unrolled_around(op: ir.Operation) -> ir.Operation | None:
     return found
 
 
-def _groups(accesses: Sequence[ir.Operation]) -> list[list[ir.Operation]]:
+def groups_of(accesses: Sequence[ir.Operation]) -> list[list[ir.Operation]]:
     """Accesses of one direction that stand in one block, in order."""
     found: dict[tuple[ir.Block, bool], list[ir.Operation]] = {}
     for op in accesses:
-        found.setdefault((op.block, op.name in _STORES), []).append(op)
+        found.setdefault((op.block, op.name in STORES), []).append(op)
     return list(found.values())

@@ -24,7 +24,8 @@ from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.core.signature import Signature, signature_of, symbol
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
-from allo.dialects.interfaces.transfers import Transfer, make_transfers
+from allo.dialects.interfaces.forked import make_transfers
+from allo.dialects.interfaces.transfers import Transfer
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.flush_subnormals import flush_functions
 from allo.dialects.passes.fold_views import fold_views

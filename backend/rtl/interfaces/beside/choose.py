@@ -11,10 +11,11 @@ from allo.backend.devices.copies import refuse_copies
 from allo.dialects._mlir import ir
 from allo.dialects.core.partition import unpartitioned
 from allo.dialects.diagnostics import InterfaceError
+from allo.dialects.interfaces.forked import find_transfers
 from allo.dialects.interfaces.gathers import find_gathers, make_gather
 from allo.dialects.interfaces.runs import DATA_DECIDE, Runs
 from allo.dialects.interfaces.scatters import find_scatters, make_scatter
-from allo.dialects.interfaces.transfers import Refusal, Transfer, find_transfers
+from allo.dialects.interfaces.transfers import Refusal, Transfer
 from allo.dialects.types import Stream, parse_type
 
 from ...design import ArrayInterface, HardwareDesign
@@ -24,6 +25,8 @@ from .packed import packed_transfer, refused_packed
 
 LINE = 512
 """Bits of a line of memory, by which the cost of a walk is compared with that of a copy."""
+SHARE = 8
+"""What is kept of an array for processes behind others takes one part in so many of the device's RAM."""
 MOST_MORE = 2
 """How many times the lines of a copy a walk may touch."""
 FEWER = 4
@@ -161,6 +164,9 @@ class TransferChooser:
             return ""
         cell = max(8, 1 << (parse_type(transfer.dtype).bits - 1).bit_length())
         count, line = prod(transfer.shape), max(1, LINE // cell)
+        kept = (len(transfer.forks) + 1) * count * cell if transfer.forks else 0
+        if self._ram is not None and SHARE * kept > 8 * self._ram:
+            return "the processes that load it could be far apart"
         if self._ram is not None and count * parse_type(transfer.dtype).bits > 8 * self._ram:
             return ""
         for runs in (transfer.loads, transfer.stores):

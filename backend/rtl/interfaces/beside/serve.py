@@ -25,6 +25,11 @@ LINES = 128
 QUEUE = 2
 
 
+def fork_lines(runs: Runs, width: int, cell: int) -> int:
+    """Words of a bus that a process is behind another one at most: all that pass."""
+    return max(2, runs.words_of(max(1, width // cell)))
+
+
 @dataclass(slots=True)
 class Served:
     """What the shell joins: values by name.
@@ -79,7 +84,9 @@ class Server:
         if transfer.loads is not None and transfer.stores is not None:
             self._lead = self._text.named(f"{self._label}_lead")
         taken = given = ""
-        if transfer.loads is not None:
+        if transfer.loads is not None and transfer.forks:
+            self._fork(((transfer.load_stream, transfer.loads), *transfer.forks))
+        elif transfer.loads is not None:
             taken = self._load(transfer.loads, identifier(transfer.load_stream))
         if transfer.stores is not None:
             given = self._store(transfer.stores, identifier(transfer.store_stream))
@@ -97,18 +104,46 @@ class Server:
         found = self._gang.read(f"{self._label}_reader", orders, ready, LINES)
         text.alias(free, found["free"], 1)
         self._served.bad.append(found["bad"])
-        module = self._made.take(unpacker_module(f"{self._name}_unpack", units, self._made))
-        words = self._run_of(
-            "unpack", module, units,
-            {"in_data": found["data"], "in_valid": found["valid"], "out_ready": take},
-        )  # fmt: skip
-        text.alias(ready, words["in_ready"], 1)
+        lines = {"in_data": found["data"], "in_valid": found["valid"]}
+        wanted, valid = self._unpack("unpack", runs, stream, take, lines)
+        text.alias(ready, wanted, 1)
+        return text.all_of(valid, take)
+
+    def _unpack(
+        self, way: str, runs: Runs, stream: str, take: str, lines: Mapping[str, str]
+    ) -> tuple[str, str]:
+        """Lines to a stream of the core: whether a line is taken, and whether there is a word to ``take``."""
+        text, units = self._text, self._units(runs)
+        module = self._made.take(unpacker_module(f"{self._name}_{way}", units, self._made))
+        words = self._run_of(way, module, units, {**lines, "out_ready": take})
         # A core that has not started yet may drop words.
         text.alias(take, text.all_of(self._core[f"{stream}_ready"], self._runs), 1)
         data, valid = words["out_data"], text.all_of(words["out_valid"], self._runs)
         data = self._elements(data, runs.word)
         self._served.core |= {f"{stream}_data": data, f"{stream}_valid": valid}
-        return text.all_of(valid, take)
+        return words["in_ready"], valid
+
+    def _fork(self, ways: Sequence[tuple[str, Runs]]) -> None:
+        """Memory to several streams of the core: a FIFO for each keeps what the others have taken already."""
+        text, label, runs = self._text, self._label, ways[0][1]
+        units = self._units(runs)
+        free, ready = text.named(f"{label}_read_free"), text.named(f"{label}_line_ready")
+        orders = self._requests("read", units, free)
+        found = self._gang.read(f"{label}_reader", orders, ready)
+        text.alias(free, found["free"], 1)
+        self._served.bad.append(found["bad"])
+        passes = text.all_of(found["valid"], ready)
+        rooms = []
+        for n, (stream, own) in enumerate(ways):
+            take, wanted = (text.named(f"{label}_fork{n}_{s}") for s in ("take", "wanted"))
+            inputs = {"in_data": found["data"], "in_valid": passes, "out_ready": wanted}
+            width, depth = self._master.width, fork_lines(own, self._master.width, self._array.cell)
+            kept = self._made.fifo(text, f"{label}_fork{n}", width, depth, inputs)
+            rooms.append(kept["in_ready"])
+            lines = {"in_data": kept["out_data"], "in_valid": kept["out_valid"]}
+            asked, _ = self._unpack(f"unpack{n}", own, identifier(stream), take, lines)
+            text.alias(wanted, asked, 1)
+        text.alias(ready, text.all_of(*rooms), 1)
 
     def _answer(self, asks: str, loaded: str, stored: str) -> None:
         """Elements that the core asks for and gives, one by one, by the names of its streams."""
@@ -253,7 +288,7 @@ class Server:
 
     def _walk(self, way: str, units: Units, take: str) -> tuple[str, str]:
         """A walk over the runs: start and valid."""
-        kind = "load" if way in ("read", "unpack") else "store"
+        kind = {"read": "load", "unpack": "load", "write": "store", "pack": "store"}.get(way, way)
         module = self._made.take(walker_module(f"{self._name}_{kind}_runs", units))
         inputs = {"go": self._go, "take": take}
         found = put_instance(self._text, f"{self._label}_{way}_runs", module, inputs)
