@@ -23,8 +23,8 @@ from .refusal import Unforeseen
 from .throttles import chain_of_waits
 
 REPORT_RECORDS = 1 << 17
-REPORT_EVENTS = 1 << 21
-"""How much of a design a report follows without being asked: about half a second."""
+REPORT_EVENTS = 1 << 23
+"""How much of a design a report follows without being asked: about a second."""
 
 
 @dataclass(frozen=True, slots=True)

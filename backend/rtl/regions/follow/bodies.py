@@ -9,10 +9,14 @@ from typing import Any
 from ...compiled import CompiledModule
 from ...graph.nodes import Body, Node
 from ...graph.prune import bodies_of
+from ...operators.spec import Operator
 from ..refusal import Unforeseen
 from ..variants import Request
 from .needs import Needs, places_of
-from .values import linear, mask, signed, software, wire
+from .values import linear, logic, mask, signed, software, wire
+
+_FEW_LINES = 8
+"""Of an operator that is computed where it stands; a call takes the time of some lines."""
 
 
 class BodyCode:
@@ -88,11 +92,21 @@ class BodyCode:
                 text = names[0]
             case "op":
                 assert node.operator is not None
-                name = self._own("op", software(node.operator))
-                text = f"{name}({', '.join(names)})"
+                self._operator(node.operator, names, f"v{node.number}")
+                return
             case _:
                 raise Unforeseen(f"it depends on a {node.kind}", node.place)
         self._line(f"v{node.number} = {text}")
+
+    def _operator(self, operator: Operator, operands: Sequence[str], result: str) -> None:
+        """What an operator computes: in its place where it takes few lines."""
+        found = logic(operator)
+        if len(found.lines) <= _FEW_LINES:
+            for line in found.applied(operands, result):
+                self._line(line)
+            return
+        name = self._own("op", software(operator))
+        self._line(f"{result} = {name}({', '.join(operands)})")
 
     def _signed(self, node: Node) -> str:
         return signed(self._value(node), node.width)
@@ -171,6 +185,9 @@ class BodyCode:
 
     def _load(self, node: Node) -> None:
         array, place = self._address(node)
+        if place == "0":
+            self._line(f"v{node.number} = {array}[0]")
+            return
         self._line(f"v{node.number} = {place}")
         self._line(
             f"v{node.number} = {array}[v{node.number}] if v{node.number} < len({array}) else 0"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 from ...compiled import CompiledModule
@@ -18,7 +19,7 @@ from ...graph.regions import Block, Call, If, Leaf, Level, Loop, Region, Seq, Wh
 from ...plan.cycles import region_cycles
 from ..refusal import Unforeseen
 from ..variants import PIPE, STEPS, shape_of
-from . import stepped
+from . import repeats, stepped
 from .bodies import BodyCode, refuse_tries
 from .needs import Needs, places_of
 from .values import mask
@@ -253,9 +254,7 @@ class FunctionCode(BodyCode):
             return
         plain = waits and not self._decides(body) and leaf.exit is None
         if plain and all(level.trips is not None for level in leaf.levels):
-            trips = 1
-            for level in leaf.levels:
-                trips *= max(1, level.trips or 1)
+            trips = prod(max(1, level.trips or 1) for level in leaf.levels)
             self._emit(body, kind, "0", str(trips))
             self._end_of_leaf(leaf, waits)
             return
@@ -271,7 +270,34 @@ class FunctionCode(BodyCode):
             for node in body.nodes
         )
 
+    def _repeating(self, leaf: Leaf, kind: int) -> None:
+        """A nest of a known number of iterations, of which those that come again are copied."""
+        before, depth = self._lines, self._depth
+        self._lines, self._depth = [], 0
+        self._iteration(leaf, True, kind)
+        lines, self._lines = self._lines, before
+        plain = not stepped.deciding(leaf, self.needs.nodes) and not any(
+            node.crosses and node.number in self.needs.nodes for node in leaf.body.nodes
+        )
+        count = repeats.outer_levels(leaf.levels, lines) if plain else 0
+        self._depth = depth
+        if count:
+            times = prod(max(1, level.trips or 1) for level in leaf.levels[:count])
+            held = "".join(f"{memory}, " for memory in repeats.changed(lines))
+            self._line(f"for _ in T.replay({times}, ({held})):")
+            self._depth += 1
+        for level in leaf.levels[count:]:
+            self._line(self._levels([level])[0][0])
+            self._depth += 1
+        for line in lines:
+            self._line(line)
+        self._depth = depth
+
     def _nest(self, leaf: Leaf, waits: bool, kind: int) -> None:
+        if waits and leaf.exit is None and all(level.trips is not None for level in leaf.levels):
+            self._repeating(leaf, kind)
+            self._end_of_leaf(leaf, waits)
+            return
         depth, guards = self._depth, []
         checks = []
         for level in leaf.levels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -25,6 +26,10 @@ from ..variants import (
 
 CHUNK = 1 << 12
 """Iterations after which a process without an end gives others their turn."""
+MOST_WORDS, MOST_TURNS = 64, 1 << 12
+"""Words of memories that may come again, and iterations whose words are remembered."""
+COPIED = 128
+"""Records that are copied in the time in which one is followed, or so."""
 
 
 class Queue(deque[int]):
@@ -70,7 +75,8 @@ class Tracer:
         self.full = False
         self._budget = budget
         self._left = CHUNK
-        self._records: list[int] = []
+        self._runs = 0
+        self._records = array("i")
         self._keys: dict[tuple[Any, ...], int] = {}
         self._asked: dict[int, set[int]] = {}
         self._last = -100
@@ -93,6 +99,9 @@ class Tracer:
         variant = self._keys.get(key)
         if variant is None:
             variant = self._keys[key] = len(self._keys)
+        self._runs += 1
+        if not self._runs & 1023:
+            self._budget.spend(512)
         self._left -= times
         if self._left <= 0:
             self.full = True
@@ -119,9 +128,45 @@ class Tracer:
 
     def _add(self, code: int, argument: int) -> None:
         self._last = code
-        self._records += (code, argument)
+        self._records.extend((code, argument))
         if not len(self._records) & 1023:
             self._budget.spend(512)
+
+    def replay(self, times: int, memories: Sequence[list[int]]) -> Iterator[int]:
+        """Iterations to follow, until one begins with the words of an earlier one: the others are copied
+        (:mod:`.repeats` says of which loops).
+
+        Args:
+            times: how many there are. What an iteration does depends on the words of its memories alone.
+            memories: those that iterations change; they are left as the last one leaves them.
+        """
+        known: dict[tuple[tuple[int, ...], ...], int] = {}
+        words: list[tuple[tuple[int, ...], ...]] = []
+        begins: list[int] = []
+        few = sum(map(len, memories)) <= MOST_WORDS
+        for turn in range(times):
+            if few and turn < MOST_TURNS:
+                words.append(tuple(map(tuple, memories)))
+                begins.append(len(self._records))
+                self._last = -100
+                first = known.setdefault(words[-1], turn)
+                if first < turn:
+                    self._copy(begins[first:], times - turn)
+                    last = words[first + (times - turn) % (turn - first)]
+                    for memory, held in zip(memories, last, strict=True):
+                        memory[:] = held
+                    return
+            yield turn
+
+    def _copy(self, begins: Sequence[int], times: int) -> None:
+        """Repeat the records of iterations; ``begins``: of each, and the end of the last."""
+        whole, rest = divmod(times, len(begins) - 1)
+        period = self._records[begins[0] :]
+        part = self._records[begins[0] : begins[rest]]
+        self._budget.spend((len(period) * whole + len(part)) // COPIED)
+        self._records += period * whole + part
+        self._left -= times
+        self.full = self.full or self._left <= 0
 
     def wait(self, cycles: int) -> None:
         """Some cycles pass."""
@@ -206,14 +251,25 @@ class Called(Protocol):
 class Hand:
     """What a generator of one function in a process writes with."""
 
-    __slots__ = ("callees", "check", "drain", "emit", "flush", "note", "settle", "tracer", "wait")
+    __slots__ = (
+        "callees",
+        "check",
+        "drain",
+        "emit",
+        "flush",
+        "note",
+        "replay",
+        "settle",
+        "tracer",
+        "wait",
+    )
 
     def __init__(self, tracer: Tracer, callees: Mapping[str, Called], clients: Clients) -> None:
         self.tracer = tracer
         self.callees = callees
         self.emit, self.note = partial(tracer.emit, clients), partial(tracer.note, clients)
         self.wait, self.drain, self.flush = tracer.wait, tracer.drain, tracer.flush
-        self.settle, self.check = tracer.settle, tracer.check
+        self.settle, self.check, self.replay = tracer.settle, tracer.check, tracer.replay
 
     @property
     def full(self) -> bool:

@@ -6,7 +6,9 @@ operations that it emits, or from the software twin of its unit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from ...graph.nodes import Lin, Node
@@ -28,6 +30,7 @@ from ..refusal import Unforeseen
 Software = Callable[..., int]
 _SIGNED = {"slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}
 _UNSIGNED = {"eq": "==", "ne": "!=", "ult": "<", "ule": "<=", "ugt": ">", "uge": ">="}
+_NAME = re.compile(r"\b[a-z]\w*\b")
 
 
 def mask(width: int) -> int:
@@ -41,28 +44,56 @@ def signed(text: str, width: int) -> str:
     return f"(({text} ^ {top}) - {top})"
 
 
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """What an operator computes: the names of its operands, assignments in order, and the result's name."""
+
+    operands: tuple[str, ...]
+    lines: tuple[tuple[str, str], ...]
+    result: str
+
+    def applied(self, operands: Sequence[str], result: str) -> list[str]:
+        """Its lines for these operands, which are names or numbers, and a result of this name."""
+        values = dict(zip(self.operands, operands, strict=True))
+        for number, (name, _) in enumerate(self.lines):
+            values[name] = f"{result}_{number}"
+
+        def placed(text: str) -> str:
+            return _NAME.sub(lambda name: values.get(name[0], name[0]), text)
+
+        found = [(values[name], placed(text)) for name, text in self.lines]
+        if found and found[-1][0] == values[self.result]:
+            found[-1] = result, found[-1][1]
+        else:
+            found.append((result, values[self.result]))
+        return [f"{name} = {text}" for name, text in found]
+
+
 @cache
-def software(operator: Operator) -> Software:
+def logic(operator: Operator) -> Logic:
     """What an operator computes, of unsigned numbers.
 
     Raises:
         Unforeseen: nobody says what its unit computes.
     """
     if operator.netlist is not None:
-        return _made(*_of_netlist(operator.netlist))
+        return _of_netlist(operator.netlist)
     if operator.emit is None:
         raise Unforeseen(f"what the unit {operator.name} computes is known to the hardware alone")
     numbers = iter(range(1 << 30))
     names = [f"%a{n}" for n in range(len(operator.operand_widths))]
     made, result = operator.emit(names, lambda: f"%t{next(numbers)}")
-    lines = [_line(op) for op in _in_order(made, set(names))]
-    return _made([n[1:] for n in names], lines, result[1:])
+    lines = tuple(_line(op) for op in _in_order(made, set(names)))
+    return Logic(tuple(name[1:] for name in names), lines, result[1:])
 
 
-def _made(names: Sequence[str], lines: Sequence[str], result: str) -> Software:
-    body = "".join(f"    {line}\n" for line in lines)
+@cache
+def software(operator: Operator) -> Software:
+    """An operator of many lines as a function; raises as :func:`logic` does."""
+    found = logic(operator)
+    body = "".join(f"    {name} = {text}\n" for name, text in found.lines)
     space: dict[str, Software] = {}
-    exec(f"def run({', '.join(names)}):\n{body}    return {result}\n", space)
+    exec(f"def run({', '.join(found.operands)}):\n{body}    return {found.result}\n", space)
     return space["run"]
 
 
@@ -82,8 +113,8 @@ def _in_order(made: Sequence[Operation], known: set[str]) -> list[Operation]:
 _GATES = {"and": "&", "or": "|", "xor": "^", "add": "+", "sub": "-", "mul": "*"}
 
 
-def _line(op: Operation) -> str:
-    """An operation of ``comb`` as an assignment."""
+def _line(op: Operation) -> tuple[str, str]:
+    """An operation of ``comb`` as an assignment: a name, and what it is."""
     values = [name[1:] for name in op.operands]
     match op:
         case Constant():
@@ -104,7 +135,7 @@ def _line(op: Operation) -> str:
             text = values[0]
         case _:
             raise Unforeseen(f"what {type(op).__name__} computes is known to the hardware alone")
-    return f"{op.result[1:]} = {text}"
+    return op.result[1:], text
 
 
 def _comparison(kind: str, a: str, b: str, width: int) -> str:
@@ -140,9 +171,9 @@ def _gate(kind: str, values: Sequence[str], width: int) -> str:
     raise Unforeseen(f"what {kind} computes is known to the hardware alone")
 
 
-def _of_netlist(net: Netlist) -> tuple[list[str], list[str], str]:
-    """The inputs, the assignments and the output of a unit's software twin."""
-    names = [name for name, _ in net.inputs]
+def _of_netlist(net: Netlist) -> Logic:
+    """A unit's software twin."""
+    names = tuple(name for name, _ in net.inputs)
     lines = []
     for number, node in enumerate(net.nodes):
         values = [f"n{arg}" for arg in node.args]
@@ -169,8 +200,8 @@ def _of_netlist(net: Netlist) -> tuple[list[str], list[str], str]:
                 text = _gate("modu", values, node.width)
             case _:
                 text = _gate(node.op, values, node.width)
-        lines.append(f"n{number} = {text}")
-    return names, lines, f"n{net.output}"
+        lines.append((f"n{number}", text))
+    return Logic(names, tuple(lines), f"n{net.output}")
 
 
 def linear(lin: Lin, names: Sequence[str], width: int) -> str:
