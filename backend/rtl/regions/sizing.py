@@ -7,6 +7,7 @@ depths, and a design with them cannot deadlock in the run that was followed: it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isqrt
 
 import numpy as np
 
@@ -22,6 +23,8 @@ Groups = list[list[int]]
 """FIFOs that have one depth."""
 MOST_PASSES = 4
 """Passes over all FIFOs at most: a smaller one may let another one be so, where issues wait for phases."""
+FEW = 2
+"""Words that most FIFOs need at most: tried before a search between one and all of them."""
 
 
 def size(model: RegionModel, loss: float, same: Callable[[str, str], object]) -> Sizing:
@@ -72,8 +75,8 @@ class _Search:
             if self._fits(smallest, limit):
                 depths = smallest
                 break
-        for _ in range(MOST_PASSES):
-            if not self._shrink(depths, limit):
+        for number in range(MOST_PASSES):
+            if not self._shrink(depths, limit, again=number > 0):
                 break
         cycles = self._cycles(depths, 0)
         assert cycles is not None
@@ -91,40 +94,43 @@ class _Search:
         )
         return Sizing(cycles, unbounded, before, fifos, self.runs)
 
-    def _shrink(self, depths: Longs, limit: int) -> bool:
-        """Make FIFOs smaller, arrays of them as a whole and then each by itself; whether any is."""
+    def _shrink(self, depths: Longs, limit: int, again: bool) -> bool:
+        """Make FIFOs smaller, arrays of them as a whole and then each by itself; whether any is.
+
+        Args:
+            again: most of them are as small as they can be.
+        """
         arrays: dict[tuple[str, str], list[int]] = {}
         for group in self._groups:
             place = self._places[group[0]]
             arrays.setdefault((place.region, base_name(place.name)), []).extend(group)
         smaller = False
-        for groups in (list(arrays.values()), self._groups):
+        each = [self._groups] if len(arrays) < len(self._groups) else []
+        for known, groups in ((again, list(arrays.values())), *((True, g) for g in each)):
             groups.sort(key=lambda g: -sum(int(depths[n]) * self._places[n].width for n in g))
             for group in groups:
-                smaller |= self._shrink_one(depths, group, limit)
+                smaller |= self._shrink_one(depths, group, limit, by_one=known)
         return smaller
 
-    def _shrink_one(self, depths: Longs, group: Sequence[int], limit: int) -> bool:
+    def _shrink_one(self, depths: Longs, group: Sequence[int], limit: int, *, by_one: bool) -> bool:
+        """Find the smallest depth of a group; ``by_one``: a step of one is tried first."""
         highest = max(int(depths[n]) for n in group)
         low, high = 1, highest
         before = depths[group].copy()
         if high == 1:
             return False
-        # Most FIFOs are as small as they can be: a step of one is tried first.
-        depths[group] = np.minimum(before, high - 1)
-        if not self._fits(depths, limit):
-            depths[group] = before
-            return False
-        high -= 1
+        first = middle = high - 1 if by_one else min(FEW, isqrt(high))
         while low < high:
-            middle = (low + high) // 2
             depths[group] = np.minimum(before, middle)
             if self._fits(depths, limit):
                 high = middle
+            elif by_one and middle == first:
+                break
             else:
                 low = middle + 1
+            middle = isqrt(low * high)  # most need few of the words that they would hold at most
         depths[group] = np.minimum(before, high)
-        return True
+        return high < highest
 
     def _cycles(self, depths: Longs, limit: int) -> int | None:
         self.runs += 1
