@@ -30,7 +30,18 @@ def read_architecture(path: Path) -> Architecture:
         CheckpointFileError: the file is missing or damaged.
         ConfigurationError: an entry is missing or of a kind that is not known.
     """
-    config = read_json(path)
+    return architecture_of(path, read_json(path))
+
+
+def architecture_of(path: Path, config: dict[str, Any]) -> Architecture:
+    """The architecture that the entries of a ``config.json`` describe.
+
+    Args:
+        path: where they come from, for messages.
+
+    Raises:
+        ConfigurationError: an entry is missing or of a kind that is not known.
+    """
     check_entries(path, config)
     family = config.get("model_type")
     if family not in _FAMILIES:

@@ -1,4 +1,4 @@
-"""The packages of the extra ``llm``, imported where they are used: Hugging Face's files are theirs."""
+"""The packages of the extra ``llm``, imported where they are used: they read the files of models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from allo.errors import ToolMissingError
 
 
 def library(name: str) -> Any:
-    """A module of ``safetensors`` or ``tokenizers``.
+    """A module of ``safetensors``, ``tokenizers`` or ``gguf``.
 
     Raises:
         ToolMissingError: when it is not installed; the message names the extra that brings it.

@@ -4,6 +4,8 @@ The folder holds ``config.json``, ``model.safetensors`` or parts of it with an i
 ``tokenizer.json``. An int8 tensor ``x.weight`` with scales ``x.weight_scale``, one for each output, is
 read as their product, so that an int8 checkpoint is a float model whose weights lie on a grid.
 ``activation_scales`` in the configuration's ``quantization_config`` are the result of a calibration.
+
+A file of GGUF is one model with all of this in it, its weights perhaps quantised in blocks.
 """
 
 from __future__ import annotations
@@ -17,9 +19,13 @@ import numpy as np
 from allo.errors import AlloError
 
 from ..config import Architecture
+from ..language.chat import ChatTemplate, load_chat
 from ..language.tokenizer import Tokenizer, load_tokenizer
-from .architecture import read_architecture
-from .files import Tensors, read_folder, read_json
+from .architecture import architecture_of, read_architecture
+from .files import CheckpointFileError, read_folder, read_json
+from .gguf.entries import as_config
+from .gguf.files import GGUFTensors
+from .gguf.tokenizer import read_chat, read_tokenizer
 from .names import SEGMENTS, Source, is_aside, sources, unread
 
 SCALE = "_scale"
@@ -40,6 +46,7 @@ class Checkpoint:
         scales: the calibrated scale of every activation, or None.
         aside: tensors of the files that stand behind what the model ends in, and were not read: BERT's
             pooler, and the heads that an encoder was trained with.
+        chat: its chat template, or None.
     """
 
     model: Architecture
@@ -47,31 +54,56 @@ class Checkpoint:
     tokenizer: Tokenizer | None
     scales: dict[str, float] | None
     aside: tuple[str, ...] = ()
+    chat: ChatTemplate | None = None
 
 
-def load_checkpoint(folder: str | Path) -> Checkpoint:
+def load_checkpoint(path: str | Path) -> Checkpoint:
     """Load a model of one of the known families.
+
+    Args:
+        path: a folder in Hugging Face's layout, or a file of GGUF.
 
     Raises:
         CheckpointFileError: a file is missing, truncated or damaged.
         ConfigurationError: the configuration describes a model that is not known here.
         CheckpointShapeError: a tensor is missing, its shape is not that of the configuration, or nothing
             of the model is read from it.
-        TokenizerError: ``tokenizer.json`` is damaged or of another kind.
+        TokenizerError: the tokenizer is damaged or of another kind.
+        ToolMissingError: a package that reads the files is not installed.
     """
-    folder = Path(folder)
+    path = Path(path)
+    return load_gguf(path) if path.suffix == ".gguf" else _load_folder(path)
+
+
+def load_gguf(path: Path) -> Checkpoint:
+    """Load a model from a file of GGUF, as :func:`load_checkpoint` does.
+
+    Weights in blocks are taken apart to float32, which holds every one of them.
+    """
+    if not path.is_file():
+        raise CheckpointFileError(
+            f"There is no checkpoint file {path}.", help="name a local file of GGUF."
+        )
+    tensors = GGUFTensors(path)
+    biased = any(name.endswith("q_proj.bias") for name in tensors)
+    model = architecture_of(path, as_config(path, tensors.entries, biased))
+    divided = tensors.rotation()
+    if divided is not None:
+        angles = (np.array(model.rotary) / divided).tolist()
+        model = replace(model, rotary=tuple(angles))
+    params, aside = _parameters(path, model, tensors, sources(model))
+    tokenizer = read_tokenizer(path, tensors.entries)
+    chat = read_chat(tensors.entries)
+    return Checkpoint(model, params, tokenizer, None, aside, chat)
+
+
+def _load_folder(folder: Path) -> Checkpoint:
     tensors = read_folder(folder)
     model = read_architecture(folder / "config.json")
     places, about = sources(model), read_json(folder / "config.json")
     if model.has_head and about.get("tie_word_embeddings") is False:
         places["head.w"] = replace(places["head.w"], names=places["head.w"].names[:1])
-    aside = _aside(folder, model, tensors, places.values())
-    params = {
-        name: _parameter(folder, tensors, shape, places[name])
-        if name in places
-        else np.zeros(shape, np.float32)
-        for name, shape in model.shapes().items()
-    }
+    params, aside = _parameters(folder, model, tensors, places)
     segments = next((tensors[n] for n in SEGMENTS if n in tensors), None)
     if model.family == "bert" and segments is not None:
         params["position"] = params["position"] + segments[0].astype(np.float32)
@@ -83,11 +115,25 @@ def load_checkpoint(folder: str | Path) -> Checkpoint:
             help="take tokenizer.json and config.json from the same model.",
         )
     scales = (about.get("quantization_config") or {}).get("activation_scales")
-    return Checkpoint(model, params, tokenizer, scales, aside)
+    return Checkpoint(model, params, tokenizer, scales, aside, load_chat(folder))
+
+
+def _parameters(
+    where: Path, model: Architecture, tensors: Mapping[str, np.ndarray], places: dict[str, Source]
+) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """Every parameter of a model, and the tensors that stand behind what it ends in."""
+    aside = _aside(where, model, tensors, places.values())
+    params = {
+        name: _parameter(where, tensors, shape, places[name])
+        if name in places
+        else np.zeros(shape, np.float32)
+        for name, shape in model.shapes().items()
+    }
+    return params, aside
 
 
 def _aside(
-    folder: Path, model: Architecture, tensors: Tensors, places: Iterable[Source]
+    folder: Path, model: Architecture, tensors: Mapping[str, np.ndarray], places: Iterable[Source]
 ) -> tuple[str, ...]:
     """The tensors that are not read, which are all behind what the model ends in."""
     taken = (next((n for n in place.names if n in tensors), "") for place in places)

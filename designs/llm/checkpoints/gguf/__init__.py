@@ -1,0 +1,1 @@
+"""Models in files of GGUF: their entries as a ``config.json``, their tensors, their tokenizer."""
