@@ -15,10 +15,12 @@ from allo import bitexact
 
 from ..host import SequenceTooLongError
 from ..network.reference import F32, PROBABILITY_LEVELS, gelu, lane_sum, round_clamp
+from .blocks import in_blocks
 from .float_model import rotate, rotation, seen
 from .quantize import QuantizedModel
 
 Observer = Callable[[str, np.ndarray], None]
+INVERSE = F32(1.0 / 127.0)
 LARGE = 1 << 21
 """Weights of a layer up to which it is kept as float64; a larger one is converted when it is used."""
 
@@ -68,7 +70,7 @@ class IntegerModel:
         self.position += length
         if m.post_norm:
             return x
-        return self._linear("head", round_clamp(self.norm("norm", x)))
+        return self._linear("head", *self._taken("norm", x))
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         """Logits (or hidden values) of whole sequences, as :meth:`feed` gives them first of all."""
@@ -99,15 +101,29 @@ class IntegerModel:
             )
 
     def _block(self, x: np.ndarray, p: str) -> np.ndarray:
-        x = x + self._attention(round_clamp(self.norm(p + "norm1", x)), p)
-        y: np.ndarray = x + self._feed(round_clamp(self.norm(p + "norm2", x)), p)
+        x = x + self._attention(*self._taken(p + "norm1", x), p)
+        y: np.ndarray = x + self._feed(*self._taken(p + "norm2", x), p)
         return y
+
+    def _taken(self, name: str, x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """The norm, quantised, and with steps of tokens the step of each."""
+        weights = self.weights
+        if not weights.block:
+            return round_clamp(self.norm(name, x)), None
+        found = in_blocks(x * weights.arrays[name + ".g"], weights.block, weights.shift)
+        return found.levels, (found.peak * self.inverse_rms(x)) * INVERSE
+
+    def inverse_rms(self, x: np.ndarray) -> np.ndarray:
+        """One over the root mean square of the last axis, which is kept with a length of 1."""
+        square = lane_sum(x * x) * F32(1.0 / x.shape[-1])
+        inverse: np.ndarray = F32(1.0) / np.sqrt(square + F32(self.weights.model.eps))
+        return inverse
 
     def _post_block(self, x: np.ndarray, layer: int) -> np.ndarray:
         p = f"{layer}."
         before = f"{layer - 1}.norm2" if layer else "embed"
-        x = self.norm(p + "norm1", x + self._attention(self._small(before, x), p))
-        return self.norm(p + "norm2", x + self._feed(self._small(p + "norm1", x), p))
+        x = self.norm(p + "norm1", x + self._attention(self._small(before, x), None, p))
+        return self.norm(p + "norm2", x + self._feed(self._small(p + "norm1", x), None, p))
 
     def _small(self, name: str, x: np.ndarray) -> np.ndarray:
         return round_clamp(x * self.weights.arrays[name + ".q"])
@@ -122,14 +138,15 @@ class IntegerModel:
         y: np.ndarray = (centred * rstd) * arrays[name + ".g"] + arrays[name + ".b"]
         return y
 
-    def _linear(self, name: str, q: np.ndarray) -> np.ndarray:
+    def _linear(self, name: str, q: np.ndarray, step: np.ndarray | None = None) -> np.ndarray:
         arrays = self.weights.arrays
-        # Exact: |acc| <= 127 * 127 * inputs < 2**53, and far faster than integers.
+        # Exact: |acc| < 2**31, and far faster than integers.
         wide = q.astype(np.float64)
         acc = np.concatenate([wide @ part for part in self._parts(name)], -1).astype(np.int32)
         self.observe(name, acc)
-        y: np.ndarray = acc.astype(F32) * arrays[name + ".s"] + arrays[name + ".b"]
-        return y
+        y = acc.astype(F32) * arrays[name + ".s"]
+        stepped: np.ndarray = (y if step is None else y * step) + arrays[name + ".b"]
+        return stepped
 
     def _parts(self, name: str) -> Iterator[np.ndarray]:
         """The weights of a layer as float64, (inputs, outputs), in parts that memory has room for."""
@@ -143,17 +160,17 @@ class IntegerModel:
             self._wide[name] = weight.T.astype(np.float64)
         yield self._wide[name]
 
-    def _heads(self, name: str, x: np.ndarray) -> np.ndarray:
+    def _heads(self, name: str, x: np.ndarray, step: np.ndarray | None) -> np.ndarray:
         m = self.weights.model
-        y = self._linear(name, x).reshape(*x.shape[:2], -1, m.head_dim).transpose(0, 2, 1, 3)
+        y = self._linear(name, x, step).reshape(*x.shape[:2], -1, m.head_dim).transpose(0, 2, 1, 3)
         if m.rotary and name[-1] in "qk":
             y = rotate(y, *rotation(m, self.position, x.shape[1]))
         return round_clamp(y).astype(np.float64)
 
-    def _attention(self, x: np.ndarray, p: str) -> np.ndarray:
+    def _attention(self, x: np.ndarray, step: np.ndarray | None, p: str) -> np.ndarray:
         m, arrays = self.weights.model, self.weights.arrays
         batch, length, _ = x.shape
-        q, k, v = (self._heads(p + name, x) for name in "qkv")
+        q, k, v = (self._heads(p + name, x, step) for name in "qkv")
         k, v = self._kept(p + "k", k), self._kept(p + "v", v)
         k, v = (np.repeat(t, m.heads // m.kv_heads, axis=1) for t in (k, v))
         scores = (q @ k.transpose(0, 1, 3, 2)).astype(np.int32)
@@ -167,7 +184,7 @@ class IntegerModel:
         mixed = (levels.astype(np.float64) @ v).astype(np.int32)
         self.attended(p, np.where(visible, scores, 0), mixed)
         factor = arrays[p + "attend"] / total.astype(F32)
-        o = round_clamp(mixed.astype(F32) * factor)
+        o = round_clamp(mixed.astype(F32) * factor) << self.weights.shift
         return self._linear(p + "p", o.transpose(0, 2, 1, 3).reshape(batch, length, -1))
 
     def attended(self, p: str, scores: np.ndarray, mixed: np.ndarray) -> None:
@@ -179,13 +196,17 @@ class IntegerModel:
         self._cache[name] = new
         return new
 
-    def _feed(self, x: np.ndarray, p: str) -> np.ndarray:
-        up = self._linear(p + "f1", x)
-        if self.weights.model.gated:
-            wide = activate(self.weights.model.activation, self._linear(p + "gate", x)) * up
+    def _feed(self, x: np.ndarray, step: np.ndarray | None, p: str) -> np.ndarray:
+        weights = self.weights
+        up = self._linear(p + "f1", x, step)
+        if weights.model.gated:
+            wide = activate(weights.model.activation, self._linear(p + "gate", x, step)) * up
         else:
-            wide = activate(self.weights.model.activation, up)
-        return self._linear(p + "f2", round_clamp(wide * self.weights.arrays[p + "gelu"]))
+            wide = activate(weights.model.activation, up)
+        if not weights.block:
+            return self._linear(p + "f2", round_clamp(wide * weights.arrays[p + "gelu"]))
+        found = in_blocks(wide, weights.block, weights.shift)
+        return self._linear(p + "f2", found.levels, found.peak * INVERSE)
 
 
 class QuantizedGPT(IntegerModel):

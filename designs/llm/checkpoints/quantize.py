@@ -16,6 +16,7 @@ from allo.errors import AlloError
 
 from ..conditions import check_design, gpt_config
 from ..config import Architecture
+from .blocks import most_shift
 from .float_model import FloatModel, Params
 from .groups import GROUP, FourBits, quantize_groups
 
@@ -35,11 +36,19 @@ class QuantizedModel:
             where a norm's result is also a residual (post-norm), ``<norm>.q`` is one over its scale.
             ``softmax``, ``attend``, ``gelu``: one factor a layer.
         packed: the four-bit form of ``<linear>.w``, by the layer's name; empty for W8A8.
+        block: activations of a token that share a power of two, where their steps are found for each token
+            (:mod:`.blocks`); 0 for static steps. Results are then accumulator * s * step + b.
     """
 
     model: Architecture
     arrays: dict[str, np.ndarray]
     packed: dict[str, FourBits] = field(default_factory=dict)
+    block: int = 0
+
+    @property
+    def shift(self) -> int:
+        """By how much the finest levels of a block are shifted beside the coarsest; 0 with static steps."""
+        return most_shift(max(self.model.d, self.model.ffn)) if self.block else 0
 
     @property
     def config(self) -> Architecture:
@@ -77,6 +86,7 @@ def quantize(
     scales: Mapping[str, float],
     weight_bits: int = 8,
     group: int = GROUP,
+    block: int = 0,
 ) -> QuantizedModel:
     """Quantise a model: W8A8, or W4A8 in groups.
 
@@ -84,6 +94,8 @@ def quantize(
         scales: the scale of every activation, by :func:`calibrate`.
         weight_bits: 8 or 4. The last layer keeps 8.
         group: inputs that share a step of four-bit weights.
+        block: activations that share a power of two, with a step for each token (:mod:`.blocks`); 0 for the
+            static steps of ``scales``. Queries, keys, values and what attention gives have static ones.
 
     Raises:
         QuantizationError: other bits, or an activation without a scale.
@@ -100,7 +112,19 @@ def quantize(
             f"The activation {missing[0]!r} has no scale.",
             help="calibrate this model, and not another one.",
         )
-    return _Quantizer(model, params, scales, weight_bits, group).run()
+    if block and not (model.rms and model.gated and not model.post_norm):
+        raise QuantizationError(
+            f"Steps of tokens are known for norms by the root mean square and gates, and a model of the "
+            f"family {model.family!r} has others.",
+            help="take static steps, block=0.",
+        )
+    if block and (model.d % block or model.ffn % block):
+        raise QuantizationError(
+            f"Blocks of {block} activations do not divide the hidden width {model.d} or the feed-forward "
+            f"width {model.ffn}.",
+            help=f"{np.gcd(model.d, model.ffn)} is the largest number that divides both.",
+        )
+    return _Quantizer(model, params, scales, weight_bits, group, block).run()
 
 
 def activations(model: Architecture) -> list[str]:
@@ -127,6 +151,7 @@ class _Quantizer:
     scales: Mapping[str, float]
     weight_bits: int
     group: int
+    block: int
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     packed: dict[str, FourBits] = field(default_factory=dict)
 
@@ -144,28 +169,32 @@ class _Quantizer:
             self.norm(p + "norm2")
             taken, fed = (enters, p + "norm1") if model.post_norm else (p + "norm1", p + "norm2")
             for name in "qkv":
-                self.linear(p + name, scales[taken], scales[p + name])
+                self.linear(p + name, self.step(taken), scales[p + name])
             exponent = scales[p + "q"] * scales[p + "k"] * model.head_dim**-0.5
             self.arrays[p + "softmax"] = np.array([exponent])
             self.arrays[p + "attend"] = np.array([scales[p + "v"] / scales[p + "o"]])
             self.linear(p + "p", scales[p + "o"])
             for name in ("f1", "gate") if model.gated else ("f1",):
-                self.linear(p + name, scales[fed])
-            self.arrays[p + "gelu"] = np.array([1.0 / scales[p + "gelu"]])
-            self.linear(p + "f2", scales[p + "gelu"])
+                self.linear(p + name, self.step(fed))
+            self.arrays[p + "gelu"] = np.array([1.0 / self.step(p + "gelu")])
+            self.linear(p + "f2", self.step(p + "gelu"))
             enters = p + "norm2"
         if not model.post_norm:
             self.norm("norm")
         if model.has_head:
-            self.linear("head", scales["norm"])
+            self.linear("head", self.step("norm"))
         typed = {
             name: value if value.dtype == np.int8 else value.astype(np.float32)
             for name, value in self.arrays.items()
         }
-        return QuantizedModel(model, typed, self.packed)
+        return QuantizedModel(model, typed, self.packed, self.block)
+
+    def step(self, name: str) -> float:
+        """The static step of an activation, or 1 where each token has its own."""
+        return 1.0 if self.block else self.scales[name]
 
     def norm(self, name: str) -> None:
-        scale = 1.0 if self.model.post_norm else self.scales[name]
+        scale = 1.0 if self.model.post_norm else self.step(name)
         self.arrays[name + ".g"] = self.params[name + ".g"] / scale
         self.arrays[name + ".b"] = self.params[name + ".b"] / scale
         if self.model.post_norm:
@@ -180,5 +209,6 @@ class _Quantizer:
         else:
             rows, row_scale = quantize_rows(weight)
         self.arrays[name + ".w"] = rows
-        self.arrays[name + ".s"] = row_scale * in_scale / out_scale
+        finest = 2.0 ** -most_shift(max(self.model.d, self.model.ffn)) if self.block else 1.0
+        self.arrays[name + ".s"] = row_scale * in_scale / out_scale * finest
         self.arrays[name + ".b"] = self.params[name + ".b"] / out_scale

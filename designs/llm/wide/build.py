@@ -9,6 +9,7 @@ from ..stage import Placed, Stage, build_stages
 from .parameters import Wide, check_wide
 from .stages import attention, ends, linear, vectors
 from .stages.sizes import Sizes, sizes_of
+from .tokens import stages as tokens
 
 ARGUMENTS = (
     "token", "start", "weights", "affine", "norm_table", "token_table", "position_table",
@@ -19,13 +20,14 @@ ARGUMENTS = (
 def engine(z: Sizes) -> dict[str, Stage]:
     """The stages between embedding and logits, by their names, in the order in which they are built."""
     rotary = {"turning": attention.turning(z)} if z.model.rotary else {}
+    own = z.wide.block > 0
     return {
-        "norming": vectors.norming(z),
+        "norming": (tokens if own else vectors).norming(z),
         "spreading": linear.spreading(z),
-        "multiplying": linear.multiplying(z),
+        "multiplying": (tokens if own else linear).multiplying(z),
         "gathering": linear.gathering(z),
-        "rescaling": linear.rescaling(z),
-        "activating": vectors.activating(z),
+        "rescaling": (tokens if own else linear).rescaling(z),
+        "activating": (tokens if own else vectors).activating(z),
         **rotary,
         "packing": attention.packing(z),
         "dealing": attention.dealing(z),
@@ -63,4 +65,5 @@ def schedule(config: Architecture, wide: Wide) -> Any:
     names = {"packing": turned, "ranking": ranked}
     stages = stages_of(z).items()
     placed = [Placed(stage, names=names.get(name, {})) for name, stage in stages]
-    return build_stages("wide_step", ARGUMENTS, placed)
+    arguments = [name for name in ARGUMENTS if name != "gelus" or not wide.block]
+    return build_stages("wide_step", arguments, placed)

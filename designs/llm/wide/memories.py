@@ -13,7 +13,7 @@ from ..checkpoints.quantize import QuantizedModel
 from ..config import Architecture
 from .families.model import job_layers, norm_names, terms
 from .nibble_words import pack_nibbles
-from .parameters import Wide, padded_vocab, said_words
+from .parameters import Wide, WidthError, padded_vocab, said_words
 
 
 def words_of(raw: np.ndarray, bits: int) -> np.ndarray:
@@ -140,6 +140,12 @@ def make_memories(
         said: words of V float32 that a step writes; by default those of the logits.
     """
     config, arrays, v = weights.config, weights.arrays, wide.vector
+    if weights.block != wide.block:
+        raise WidthError(
+            f"The model's activations are in blocks of {weights.block}, and those of the accelerator of "
+            f"{wide.block} (0 stands for static steps).",
+            help=f"quantise the model with block={wide.block}.",
+        )
     per_sum, _ = terms(config)
     layers = range(config.layers)
 
@@ -159,7 +165,7 @@ def make_memories(
         words_of(_positions(weights).reshape(-1), 32 * v),
         np.tile(factors("softmax"), (wide.heads, 1)),
         factors("attend"),
-        factors("gelu"),
+        *(() if wide.block else (factors("gelu"),)),
     )
     keys, values = (words_of(cache.copy(), 8 * config.head_dim)[..., 0] for _ in "kv")
     logits = words_of(np.zeros((said or said_words(config, wide)) * v, np.float32), 32 * v)

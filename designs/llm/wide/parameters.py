@@ -37,6 +37,8 @@ class Wide:
         all_logits: whether a step writes every logit; with ``top`` it need not.
         cache: where keys and values are, ``"chip"`` or ``"external"``: behind memory ports that may
             wait, from which they are streamed ahead of their use.
+        block: activations that share a power of two, where each token has a step of its own
+            (:mod:`..checkpoints.blocks`): those of a word of the elements. 0 for static steps.
         cache_prefetch: words of a head's width that may be ahead, of the keys of a unit and of its
             values, from external memory.
     """
@@ -54,6 +56,7 @@ class Wide:
     all_logits: bool = True
     cache: str = "chip"
     cache_prefetch: int = 512
+    block: int = 0
 
     @property
     def activations(self) -> int:
@@ -110,11 +113,29 @@ def check_wide(config: Architecture, wide: Wide) -> None:
             accelerator does not have.
     """
     check_design("wide", config, WidthError)
-    check_sizes(config, wide)
+    check_sizes(config, wide, any_heads=True)
+    _check_block(config, wide)
     if config.rotary and wide.vector < 2:
         raise WidthError(
             f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
             help="take 2 elements a vector or more.",
+        )
+
+
+def _check_block(config: Architecture, wide: Wide) -> None:
+    if not wide.block:
+        return
+    if not (config.rms and config.gated) or wide.bits != 8:
+        raise WidthError(
+            f"Steps of tokens are built for weights of 8 bits, norms by the root mean square and gates, "
+            f"and not for weights of {wide.bits} bits in a model of the family {config.family!r}.",
+            help="take static steps, block=0.",
+        )
+    if wide.block != wide.activations:
+        raise WidthError(
+            f"A block of {wide.block} activations is not a word of the elements, which has "
+            f"{wide.activations}.",
+            help=f"take block={wide.activations}, and quantise the model with it.",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checkpoints.blocks import most_shift
 from ..checkpoints.groups import GROUP, MOST_Q, MOST_STEP
 from ..checkpoints.quantize import QuantizedModel
 from ..config import Architecture
@@ -15,13 +16,19 @@ STEP = 0.3
 SPREADS = {"q": SPREAD, "k": SPREAD, "v": SPREAD, "p": STEP, "gate": 1.5, "f1": 1.5, "f2": STEP}
 """Standard deviation of what a linear layer gives."""
 
+GATED = SPREAD / 1.5
+"""Levels that a gated activation of 1 has."""
 
-def random_weights(config: Architecture, seed: int = 0, bits: int = 8) -> QuantizedModel:
+
+def random_weights(
+    config: Architecture, seed: int = 0, bits: int = 8, block: int = 0
+) -> QuantizedModel:
     """Every array of the model, drawn from a seed.
 
     Args:
         bits: of the weights but those of the last layer; with 4, groups of 128 inputs, or all of them,
             share a step.
+        block: activations that share a power of two, where each token has a step of its own.
     """
     rng = np.random.default_rng(seed)
     arrays: dict[str, np.ndarray] = {}
@@ -50,11 +57,14 @@ def random_weights(config: Architecture, seed: int = 0, bits: int = 8) -> Quanti
             weights = (q * steps).reshape(outputs, inputs)
         arrays[name + ".w"] = np.clip(np.rint(weights), -127, 127).astype(np.int8)
         factor = spread / (SPREAD * SPREAD * inputs**0.5)
+        if block:
+            factor *= (GATED if name.endswith("f2") else 1.0) / (1 << finest)
         arrays[name + ".s"] = factor * (1 + small(outputs, spread=0.1))
         arrays[name + ".b"] = small(outputs, spread=spread / 10)
         if name.rpartition(".")[2] not in config.biases:
             arrays[name + ".b"][:] = 0
 
+    finest = most_shift(max(config.d, config.ffn))
     arrays["token"] = small(config.vocab, config.d)
     if not config.rotary:
         arrays["position"] = small(config.context, config.d, spread=0.3)
@@ -65,10 +75,10 @@ def random_weights(config: Architecture, seed: int = 0, bits: int = 8) -> Quanti
         for name, (outputs, inputs) in config.linears().items():
             linear(p + name, outputs, inputs, SPREADS[name])
         softmax = 1.0 / (SPREAD * SPREAD * config.head_dim**0.5)
-        for name, factor in (("softmax", softmax), ("attend", 2.0), ("gelu", SPREAD / 1.5)):
+        for name, factor in (("softmax", softmax), ("attend", 2.0), ("gelu", GATED)):
             arrays[p + name] = np.array([factor], np.float32)
     norm("embed" if config.post_norm else "norm")
     if config.has_head:
         linear("head", config.vocab, config.d, 2.0)
     typed = {k: v if v.dtype == np.int8 else v.astype(np.float32) for k, v in arrays.items()}
-    return QuantizedModel(config, typed)
+    return QuantizedModel(config, typed, block=block)

@@ -80,3 +80,10 @@ class WideGPT(IntegerModel):
         m, arrays = self.weights.model, self.weights.arrays
         shift = None if m.rms else arrays[name + ".b"]
         return normed(x, arrays[name + ".g"], shift, self.wide, m.eps)
+
+    def inverse_rms(self, x: np.ndarray) -> np.ndarray:
+        """One over the root mean square, in the order of the wide accelerator's sums."""
+        rows = x.reshape(*x.shape[:-1], -1, self.wide.vector)
+        square = turn_sum(tree_sum(rows * rows), self.wide.parts) * F32(1.0 / x.shape[-1])
+        inverse: np.ndarray = bitexact.rsqrt(square + F32(self.weights.model.eps))[..., None]
+        return inverse

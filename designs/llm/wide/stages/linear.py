@@ -72,12 +72,12 @@ def spreading(z: Sizes) -> Stage:
         z.wide.channels, z.wide.vector, z.wide.activations, z.layers, z.steps, z.jobs,
     )  # fmt: skip
     D, INNER, FFN, ROOM, ALONE = z.d, z.inner, z.ffn, max(z.d, z.ffn), z.device is None
-    DEPTH = (FFN if ALONE else ROOM) // K
+    DEPTH, EXTRA = (FFN if ALONE else ROOM) // K, z.extra
 
     @df.part()
     def part(
-        normed: Stream[UInt(8 * V), 4], attended: Stream[UInt(8 * V), 4],
-        bent: Stream[UInt(8 * V), 4], inputs: Stream[UInt(8 * K), DEPTH][C],
+        normed: Stream[UInt(8 * V + EXTRA), 4], attended: Stream[UInt(8 * V), 4],
+        bent: Stream[UInt(8 * V + EXTRA), 4], inputs: Stream[UInt(8 * K + EXTRA), DEPTH][C],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def spreading():
@@ -98,18 +98,31 @@ def spreading(z: Sizes) -> Stage:
                     wide_word: UInt(8 * K) = 0
                     piece: UInt(8) = 0
                     for word in range(narrow):
-                        part: UInt(8 * K) = 0
+                        part: UInt(8 * K + EXTRA) = 0
                         if kind == 1:
                             part = attended.get()
                         elif kind == 3:
                             part = bent.get()
                         else:
                             part = normed.get()
-                        joined: UInt(8 * K) = (wide_word >> (8 * V)) | (part << (8 * (K - V)))
-                        wide_word = joined
-                        if piece == K // V - 1:
-                            with allo.meta_for(C) as c:
-                                inputs[c].put(joined)
+                        with allo.meta_if(EXTRA == 0):
+                            joined: UInt(8 * K) = (wide_word >> (8 * V)) | (part << (8 * (K - V)))
+                            wide_word = joined
+                            if piece == K // V - 1:
+                                with allo.meta_for(C) as c:
+                                    inputs[c].put(joined)
+                        with allo.meta_else():
+                            levels: UInt(8 * V) = part[0 : 8 * V]
+                            behind: UInt(8 * K) = levels
+                            shifted: UInt(8 * K) = (wide_word >> (8 * V)) | (
+                                behind << (8 * (K - V))
+                            )
+                            wide_word = shifted
+                            whole: UInt(8 * K + EXTRA) = shifted
+                            whole[8 * K : 8 * K + EXTRA] = part[8 * V : 8 * V + EXTRA]
+                            if piece == K // V - 1:
+                                with allo.meta_for(C) as c:
+                                    inputs[c].put(whole)
                         piece = 0 if piece == K // V - 1 else piece + 1
 
     def delay(loops: Loops) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...checkpoints.blocks import most_shift
 from ...config import Architecture
 from ..families.model import job_sizes, terms
 from ..parameters import Wide, padded_vocab
@@ -90,6 +91,16 @@ class Sizes:
     def sums(self) -> int:
         """Sums of a token."""
         return self.layers * (self.qkv + self.d + self.up + self.d) + self.outputs
+
+    @property
+    def extra(self) -> int:
+        """Bits above a word of activations: by how much a block's levels are finer, with steps of tokens."""
+        return 4 if self.wide.block else 0
+
+    @property
+    def shift(self) -> int:
+        """By how much they can be finer."""
+        return most_shift(max(self.model.d, self.model.ffn)) if self.wide.block else 0
 
     @property
     def norms(self) -> int:
