@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +11,14 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from allo.backend import devices
 from allo.backend.devices import DEFAULT_DEVICE
 from allo.dialects.diagnostics import ModelError
 from allo.frontend import from_qonnx, from_tflite
-from allo.models.trial import Trial, try_network
+from allo.models.energy.estimate import Energy, energy_of
+from allo.models.origin import EachSample
+from allo.models.streams.schedule import StreamSchedule
+from allo.models.trial import Trial, synthesised, try_network
 from allo.qonnx.executor import executor, float_activations
 from allo.tflite.interpreter import interpreter
 
@@ -54,17 +59,47 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="of the project: a Zynq board or a card; `allo boards` lists them"),
         ] = "pynq-z2",
         batch: Annotated[int, typer.Option(help="samples of a call on the board")] = 64,
+        streams: Annotated[
+            bool, typer.Option("--streams", help="put the layers side by side, on streams")
+        ] = False,
+        fps: Annotated[
+            float | None, typer.Option(help="images a second, for which streams choose foldings")
+        ] = None,
+        synthesize: Annotated[
+            str | None,
+            typer.Option(
+                help="a family: its cells by Yosys, and its clock where nextpnr routes it"
+            ),
+        ] = None,
+        energy: Annotated[
+            bool,
+            typer.Option("--energy", help="estimate that of a sample, from simulated activity"),
+        ] = False,
+        static_mw: Annotated[
+            float | None, typer.Option(help="static power of the part, from its data sheet")
+        ] = None,
     ) -> None:
         """Try a quantised network on data, and show accuracy, cycles and cost of its hardware."""
+        options = {"streams": streams, "target_fps": fps}
         if project is not None:
-            schedule = _schedule(file, samples=batch)
-            schedule["**"].pipeline()
+            schedule = _schedule(file, samples=batch, **options)
+            _pipelined(schedule)
             write_project(schedule, board, project, clock)
             typer.echo(f"{project}: {batch} samples a call on {board}; batches.py streams them.")
             return
         console = Console(stderr=True, highlight=False)
         with console.status(f"reading {file}") as status:
-            found = tried(file, data, samples, simulate, device, clock or _CLOCK_MHZ, status.update)
+            mhz = clock or _CLOCK_MHZ
+            if streams:
+                options["clock_mhz"] = mhz
+            found = tried(file, data, samples, simulate, device, mhz, status.update, **options)
+            if synthesize is not None:
+                status.update(f"synthesising for {synthesize}")
+                found = _synthesised(found, _schedule(file, **options), synthesize, mhz)
+            if energy:
+                status.update("counting what changes")
+                made = _schedule(file, **options)
+                found = replace(found, energy=_energy(made, data, device, mhz, static_mw))
         typer.echo(str(found), nl=False)
         if output is not None:
             write_text(output, found.to_json())
@@ -82,14 +117,15 @@ def tried(
     device: str,
     clock: float,
     progress: Callable[[str], None] = lambda _: None,
+    **options: Any,
 ) -> Trial:
-    """A network tried on data.
+    """A network tried on data; ``options`` of ``from_tflite`` or ``from_qonnx``.
 
     Raises:
         ModelError: a file of another kind, or data that do not fit.
     """
-    schedule, judges = _read(file)
-    schedule["**"].pipeline()
+    schedule, judges = _read(file, options)
+    _pipelined(schedule)
     calls, labels = _samples(schedule, data, samples)
     return try_network(
         schedule,
@@ -103,20 +139,44 @@ def tried(
     )
 
 
-def _schedule(file: Path, samples: int | None = None) -> Any:
+def _schedule(file: Path, **options: Any) -> Any:
     """The schedule of a network."""
     if file.suffix == ".tflite":
-        return from_tflite(file, target="mlir", samples=samples)
+        return from_tflite(file, target="mlir", **options)
     if file.suffix == ".onnx":
-        return from_qonnx(file, target="mlir", samples=samples)
+        return from_qonnx(file, target="mlir", **options)
     raise ModelError(
         f"{file} is of no known kind.", help="give a .onnx file of QONNX or a .tflite file."
     )
 
 
-def _read(file: Path) -> tuple[Any, Mapping[str, Any]]:
+def _energy(
+    schedule: Any, data: Path | None, device: str, clock: float, static_mw: float | None
+) -> Energy:
+    """The energy of the first sample."""
+    _pipelined(schedule)
+    built = schedule.build(target="verilog", device=device, clock_mhz=clock)
+    calls, _ = _samples(schedule, data, 1)
+    weights = [] if isinstance(schedule, StreamSchedule) else schedule.weight_data
+    return energy_of(built, *calls[0], *weights, static_mw=static_mw)
+
+
+def _synthesised(trial: Trial, schedule: Any, name: str, clock: float) -> Trial:
+    """The trial with what open tools make of the hardware for a family."""
+    _pipelined(schedule)
+    made = synthesised(schedule, name, clock, route=name in devices.routed())
+    return replace(trial, synthesised=made)
+
+
+def _pipelined(schedule: Any) -> None:
+    """Pipeline the inner loops of layers on arrays; those on streams are."""
+    if not isinstance(schedule, StreamSchedule):
+        schedule["**"].pipeline()
+
+
+def _read(file: Path, options: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
     """The schedule of a network, and the other ways to run it."""
-    schedule = _schedule(file)
+    schedule = _schedule(file, **options)
     if file.suffix == ".tflite":
         return schedule, {"TFLite's interpreter": interpreter(file)}
     judges = {"qonnx's executor": executor(file)}
@@ -128,7 +188,8 @@ def _samples(
     schedule: Any, data: Path | None, most: int
 ) -> tuple[Arrays, np.ndarray[Any, Any] | None]:
     """The inputs of each sample, and the labels where there are any."""
-    wanted = schedule.origin.inputs()
+    origin = schedule.origin
+    wanted = (origin.one if isinstance(origin, EachSample) else origin).inputs()
     if data is None:
         return [_random(wanted, seed) for seed in range(most)], None
     try:

@@ -10,18 +10,23 @@ from typing import Any
 
 import numpy as np
 from rich import box
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from allo.dialects.diagnostics import ModelError
 
 from .accuracy import AccuracyTable, Row
+from .energy.estimate import Energy
 from .integers.arithmetic import Array
 from .origin import ReferenceOrigin
+from .pictures.flows import Flow, flows_of
 from .pictures.layers import Block, blocks_of, picture
 from .schedule import ModelSchedule
+from .streams.schedule import StreamSchedule
 
 _WIDTH = 100
+_CAPTION = "cycles of an image by the folding; words held at most of the FIFO's depth, foretold"
 Run = Callable[..., Any]
 Calls = Sequence[Sequence[Array]]
 
@@ -33,7 +38,7 @@ class Layer:
     Attributes:
         path: of the module that it computes, ``"conv2d_3"``.
         kind: of that module, ``"CONV_2D"``.
-        cycles: of one call; None where data decide.
+        cycles: of one call, None where data decide; of a layer on streams those of an image by its folding.
         result: type and shape of what it gives, ``"int5[1, 64]"``.
         sources: the paths of the modules that it reads; ``""`` is an input of the network.
     """
@@ -43,6 +48,41 @@ class Layer:
     cycles: int | None
     result: str = ""
     sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesised:
+    """What open tools make of the hardware, beside what the estimate says of the same build.
+
+    Attributes:
+        device: the family that it was built and synthesised for.
+        tool: who says so.
+        resources, fmax_mhz: of the tools; the clock is None where no open tool routes the family.
+        estimated, estimated_mhz: of the estimate.
+    """
+
+    device: str
+    tool: str
+    resources: Mapping[str, int]
+    fmax_mhz: float | None
+    estimated: Mapping[str, int]
+    estimated_mhz: float | None
+
+    @property
+    def table(self) -> Table:
+        """A row for each kind of resource, and for the clock."""
+        shown = Table(self.device, box=box.SIMPLE)
+        shown.add_column(self.tool, justify="right")
+        shown.add_column("estimated", justify="right")
+        for name, count in self.resources.items():
+            if count or self.estimated.get(name):
+                shown.add_row(name.upper(), f"{count:,}", f"{self.estimated.get(name, 0):,}")
+        clocks = [
+            "not routed" if mhz is None else f"{mhz:.1f}"
+            for mhz in (self.fmax_mhz, self.estimated_mhz)
+        ]
+        shown.add_row("MHz, routed", *clocks)
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +99,9 @@ class Trial:
         resources: estimated, by name.
         layers: in the order in which they run.
         blocks: all modules of the network, those in which nothing is computed among them.
+        flows: FIFOs between layers on streams, with their highest fill in the run that the report foretells.
+        synthesised: the same by open tools, where that was asked for.
+        energy: of the first sample, likewise.
     """
 
     accuracy: AccuracyTable
@@ -72,11 +115,15 @@ class Trial:
     resources: Mapping[str, int]
     layers: tuple[Layer, ...]
     blocks: tuple[Block, ...] = ()
+    flows: tuple[Flow, ...] = ()
+    synthesised: Synthesised | None = None
+    energy: Energy | None = None
 
     @property
     def picture(self) -> str:
         """The layers and what flows between them, with their cycles, as SVG."""
-        return picture(self.blocks, {layer.path: layer.cycles for layer in self.layers})
+        cycles = {layer.path: layer.cycles for layer in self.layers}
+        return picture(self.blocks, cycles, self.flows, _CAPTION if self.flows else "")
 
     @property
     def is_right(self) -> bool:
@@ -102,6 +149,9 @@ class Trial:
             "fmax_mhz": self.fmax_mhz,
             "resources": dict(self.resources),
             "layers": [asdict(layer) for layer in self.layers],
+            "fifos": [asdict(flow) for flow in self.flows],
+            "synthesised": None if self.synthesised is None else asdict(self.synthesised),
+            "energy": None if self.energy is None else self.energy.to_dict(),
         }
 
     def to_json(self) -> str:
@@ -126,7 +176,20 @@ class Trial:
         for layer in self.layers:
             cycles = "by data" if layer.cycles is None else f"{layer.cycles:,}"
             layers.add_row(layer.path, layer.kind, cycles)
-        return Group(self.accuracy.__rich__(), design, layers)
+        shown: list[RenderableType] = [self.accuracy.__rich__(), design, layers]
+        if self.flows:
+            fifos = Table("FIFO", "from", "to", box=box.SIMPLE)
+            fifos.add_column("words held at most, foretold", justify="right")
+            fifos.add_column("depth", justify="right")
+            for flow in self.flows:
+                ends = (flow.source or "input", flow.target)
+                fifos.add_row(flow.name, *ends, f"{flow.most:,}", f"{flow.depth:,}")
+            shown.append(fifos)
+        if self.synthesised is not None:
+            shown.append(self.synthesised.table)
+        if self.energy is not None:
+            shown.append(Text(str(self.energy)))
+        return Group(*shown)
 
     def __str__(self) -> str:
         text = StringIO()
@@ -135,7 +198,7 @@ class Trial:
 
 
 def try_network(
-    schedule: ModelSchedule,
+    schedule: ModelSchedule | StreamSchedule,
     judges: Mapping[str, Run],
     calls: Calls,
     labels: Array | None = None,
@@ -171,7 +234,7 @@ def try_network(
         progress(f"{name}: {len(calls)} samples")
         found[name] = [_listed(judge(*call)) for call in calls]
     progress(f"CPU: {len(calls)} samples")
-    weights = schedule.weight_data
+    weights = [] if isinstance(schedule, StreamSchedule) else schedule.weight_data
     built = schedule.build()
     found["CPU"] = [_listed(built(*call, *weights)) for call in calls]
     progress("building hardware")
@@ -183,6 +246,7 @@ def try_network(
         cycles = max(cycles, hardware.cycles)
     equal = sum(map(_same, results, found["CPU"]))
     report, blocks = hardware.report, tuple(_blocks(schedule))
+    flows = flows_of(report, list(schedule.folds)) if isinstance(schedule, StreamSchedule) else ()
     return Trial(
         _table(found, results, labels),
         len(results),
@@ -195,6 +259,23 @@ def try_network(
         report.resources,
         tuple(_layers(schedule, report, blocks)),
         blocks,
+        tuple(flows),
+    )
+
+
+def synthesised(
+    schedule: ModelSchedule | StreamSchedule, device: str, clock_mhz: float, *, route: bool
+) -> Synthesised:
+    """The hardware of a network built for a family, by Yosys and, where it is routed, nextpnr.
+
+    Raises:
+        BuildError: there is no open tool for the family.
+        ToolMissingError, ToolFailedError: of the tools.
+    """
+    built = schedule.build(target="verilog", device=device, clock_mhz=clock_mhz)
+    report, found = built.report, built.synthesize(route=route)
+    return Synthesised(
+        device, found.tool, found.resources, found.fmax_mhz, report.resources, report.fmax_mhz
     )
 
 
@@ -214,14 +295,32 @@ def _table(
     return AccuracyTable(tuple(rows), len(first))
 
 
-def _blocks(schedule: ModelSchedule) -> list[Block]:
+def _blocks(schedule: ModelSchedule | StreamSchedule) -> list[Block]:
     """The layers of the graph that the schedule was made of; none where PyTorch alone has it."""
+    if isinstance(schedule, StreamSchedule):
+        kinds, names = schedule.origin.kinds(), set(schedule.folds)
+        return [
+            Block(
+                layer.name,
+                kinds.get(layer.name, type(layer).__name__),
+                f"int{layer.bits}[{layer.elements}]",
+                tuple(name if name in names else "" for name in layer.reads),
+            )
+            for layer in schedule.layers
+        ]
     origin = schedule.origin
     graph = origin.graph if isinstance(origin, ReferenceOrigin) else None
     return [] if graph is None else blocks_of(graph, origin.kinds())
 
 
-def _layers(schedule: ModelSchedule, report: Any, blocks: Sequence[Block]) -> list[Layer]:
+def _layers(
+    schedule: ModelSchedule | StreamSchedule, report: Any, blocks: Sequence[Block]
+) -> list[Layer]:
+    if isinstance(schedule, StreamSchedule):
+        return [
+            Layer(b.path, b.kind, schedule.folds[b.path].cycles, b.result, b.sources)
+            for b in blocks
+        ]
     kinds, known = schedule.origin.kinds(), {block.path: block for block in blocks}
     found = []
     for function in report.functions:

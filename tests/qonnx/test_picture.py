@@ -9,8 +9,15 @@ import numpy as np
 import onnx
 
 from allo.cli import main
+from allo.dialects.reports.figures import DesignReport
+from allo.dialects.reports.network import Fifo
+from allo.dialects.reports.network import Network as Joined
+from allo.dialects.reports.parts import FunctionReport
+from allo.dialects.reports.regions import FifoReport, RegionReport
 from allo.frontend import from_qonnx
+from allo.models.pictures.flows import Flow, flows_of
 from allo.models.pictures.layers import Block, blocks_of, picture
+from tests.tflite.test_streams import residual_network
 
 from .support import Network
 
@@ -63,3 +70,52 @@ def test_the_command_draws_what_it_lists(tmp_path):
     assert {"Quant_0", "Quant_3"} == set(
         next(la["sources"] for la in layers if la["path"] == "Add_4")
     )
+
+
+def test_fifos_lie_between_the_layers_of_their_processes():
+    ends = {
+        "image": ("stage_source_0", "stage_first_window_0"),
+        "sums": ("stage_first_window_0", "stage_first_ends_0"),
+        "around": ("stage_first_ends_0", "stage_first_to_first_1_resize_0"),
+        "wide": ("stage_first_to_first_1_resize_0", "stage_first_1_0"),
+        "result": ("stage_first_1_0", "stage_sink_0"),
+    }
+    fifos = tuple(Fifo(name, "int8", 9, *both) for name, both in ends.items())
+    processes = tuple(dict.fromkeys(end for both in ends.values() for end in both))
+    function = FunctionReport("network", "", 100, network=Joined(processes, fifos))
+    region = RegionReport("network", "", "", 100)
+    region.fifos = [FifoReport(name, 9, 8, most, 40, 0, 0) for most, name in enumerate(ends, 3)]
+    report = DesignReport(
+        "allo rtl", "verilog", "network", 100.0, 100, functions=[function], regions=[region]
+    )
+    assert flows_of(report, ["first", "first_1"]) == [
+        Flow("", "first", "image", 9, 3),
+        Flow("first", "first_1", "around", 9, 5),
+    ]
+
+
+def test_layers_on_streams_and_their_fifos(tmp_path):
+    file, svg, out = tmp_path / "block.tflite", tmp_path / "block.svg", tmp_path / "block.json"
+    file.write_bytes(residual_network())
+    given = ["--streams", "--fps", "20000", "--device", "xc7", "--clock", "100", "--samples", "2"]
+    main(["network", str(file), *given, "--simulate", "1", "--picture", str(svg), "-o", str(out)])
+    found = json.loads(out.read_text())
+    assert (found["equal"], found["cycles"]) == (1, found["predicted"])
+    flows = {(flow["source"], flow["target"]): flow for flow in found["fifos"]}
+    assert list(flows) == [
+        ("", "conv2d_0"),
+        ("conv2d_0", "conv2d_1"),
+        ("conv2d_0", "add_2"),
+        ("conv2d_1", "add_2"),
+        ("add_2", "conv2d_3"),
+        ("conv2d_3", "depthwise_conv2d_4"),
+        ("depthwise_conv2d_4", "average_pool2d_5"),
+        ("average_pool2d_5", "fully_connected_6"),
+    ]
+    around = flows["conv2d_0", "add_2"]
+    assert flows["conv2d_1", "add_2"]["most"] < around["most"] <= around["depth"]
+    root = ElementTree.parse(svg).getroot()
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert f"{around['most']} of {around['depth']} words" in texts
+    assert texts[-1].endswith("words held at most of the FIFO's depth, foretold")
+    assert {"conv2d_0 to add_2", "input to conv2d_0"} < {t.text for t in root.iter(f"{SVG}title")}

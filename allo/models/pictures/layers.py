@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ..graph import Model
+from .flows import Flow
 
 _WIDTH, _HEIGHT, _GAP, _LANE, _CHARACTER = 320, 54, 26, 14, 8
 _BAR = 4
@@ -54,12 +55,19 @@ def blocks_of(graph: Model, kinds: Mapping[str, str]) -> list[Block]:
     ]
 
 
-def picture(blocks: Sequence[Block], cycles: Mapping[str, int | None]) -> str:
+def picture(
+    blocks: Sequence[Block],
+    cycles: Mapping[str, int | None],
+    flows: Sequence[Flow] = (),
+    caption: str = "",
+) -> str:
     """The layers as SVG, each with a bar as long as its share of the slowest layer's cycles.
 
     Args:
         blocks: the layers.
         cycles: of the layers, by path; none where a layer computes nothing.
+        flows: FIFOs between them, which are written beside the lines.
+        caption: what the numbers are, below the layers.
     """
     places = {block.path: row for row, block in enumerate(blocks, 1)}
     lanes = _lanes(blocks, places)
@@ -73,8 +81,14 @@ def picture(blocks: Sequence[Block], cycles: Mapping[str, int | None]) -> str:
         share = (count or 0) / slowest
         row = places[block.path]
         parts.append(_box(left, row, width, block.path, block.kind, block.result, count, share))
-    parts += [_edge(left, width, places, lanes, *ends) for ends in _edges(blocks)]
+    held: dict[tuple[str, str], list[str]] = {}
+    for flow in flows:
+        held.setdefault((flow.source, flow.target), []).append(f"{flow.most} of {flow.depth} words")
+    for ends in _edges(blocks):
+        parts.append(_edge(left, width, places, lanes, *ends, " + ".join(held.get(ends, ()))))
     whole = (left + width + 2, (len(blocks) + 1) * (_HEIGHT + _GAP))
+    if caption:
+        parts.append(f'<text x="{left}" y="{whole[1] - 8}" font-size="11">{escape(caption)}</text>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole[0]}" height="{whole[1]}" '
         f'font-family="monospace" font-size="13" fill="currentColor" stroke="none">{"".join(parts)}</svg>\n'
@@ -136,6 +150,7 @@ def _edge(
     lanes: Mapping[tuple[str, str], int],
     source: str,
     target: str,
+    fill: str,
 ) -> str:
     """A line from below one box to the top of the next, or around those between them."""
     pitch = _HEIGHT + _GAP
@@ -143,9 +158,12 @@ def _edge(
     lane = lanes.get((source, target))
     name = f"<title>{escape(source or 'input')} to {escape(target)}</title>"
     if lane is None:
-        middle = x + width // 2
-        path = f"M {middle} {start} V {end}"
+        entry = x + width // 2
+        path = f"M {entry} {start} V {end}"
     else:
         beside, entry = x - lane * _LANE, x + 10 + lane * 6
         path = f"M {entry} {start} v {_GAP // 3} H {beside} V {end - _GAP // 3} H {entry} V {end}"
-    return f'<path d="{path}" fill="none" stroke="currentColor">{name}</path>'
+    line = f'<path d="{path}" fill="none" stroke="currentColor">{name}</path>'
+    if not fill:
+        return line
+    return f'{line}<text x="{entry + 6}" y="{end - 8}" font-size="11">{fill}</text>'

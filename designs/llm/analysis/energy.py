@@ -1,8 +1,7 @@
 """Energy of a token from published figures: what bytes and products take, and the card as an upper limit.
 
-* A bit from HBM2 takes 3.92 pJ (O'Connor et al., "Fine-Grained DRAM", MICRO 2017).
-* A product of 8 bits takes 0.2 pJ and its sum in 32 bits 0.03 pJ, as an ASIC of 45 nm (Horowitz, ISSCC 2014).
-* An FPGA takes 14 times the dynamic power of an ASIC of the same process (Kuon and Rose, TCAD 2007).
+A bit from HBM2 takes 3.92 pJ; a product of 8 bits takes 0.2 pJ and its sum in 32 bits 0.03 pJ, as an ASIC of
+45 nm, and an FPGA 14 times as much: :mod:`allo.models.energy.published` names the sources.
 
 No figure of ours is measured on a board. Clocks, control, memories on the chip and leakage are in none of
 the first two terms, so the truth lies between their sum and the rated power of the card.
@@ -12,9 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HBM2_PJ_PER_BIT = 3.92
-MAC_PJ = 0.2 + 0.03
-FPGA_FACTOR = 14.0
+from allo.models.energy.published import (
+    FPGA_FACTOR,
+    HBM2_PJ_PER_BIT,
+    PRODUCT_8_PJ,
+    SUM_OF_MAC_PJ,
+)
+
+MAC_PJ = PRODUCT_8_PJ + SUM_OF_MAC_PJ
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Energy of a run: the bits that change in simulation, and published energies of what changes."""
