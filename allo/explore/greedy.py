@@ -53,8 +53,8 @@ def work_bound(kernel: Kernel, units: Units, limits: Limits) -> int:
         points = float(nest.entries)
         for loop in nest.chain:
             points *= (loop.extent or 1) / (1 if loop.constant else 2)
-        for unit, count in nest.work.items():
-            blocks += points * count * units.cost(unit).dsp
+        for unit in nest.work:
+            blocks += points * nest.own(unit) * units.cost(unit).dsp
     return int(blocks / limits.dsp)
 
 

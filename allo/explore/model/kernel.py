@@ -8,6 +8,8 @@ from math import prod
 
 type Unit = tuple[str, tuple[str, ...], str]
 """An operation that takes a unit of hardware: MLIR name, types of operands, type of the result."""
+type Shares = Mapping[Unit, Mapping[frozenset[str], int]]
+"""Of the operations of each kind, how many the counters of which loops decide on."""
 type Dimension = tuple[str, int]
 """An array of the kernel, by its key, and one of its dimensions, from 0."""
 WHILE = "it holds a while loop"
@@ -78,8 +80,10 @@ class Nest:
         chain: the loops, outermost first, each the only statement of the one before.
         inner: loops of the body, whole, which a pipeline around them unrolls.
         work: operations of one iteration of the chain, with all of ``inner`` unrolled.
+        shares: the same by the loops of the chain that decide on them: the iterations of others share one.
         levels: units one after the other in one iteration of the body, from loads to stores.
         entries: how often it runs in one run of the kernel.
+        copies: of innermost bodies in one iteration of the chain, with all of ``inner`` unrolled.
         parent: the nest in whose body it stands, by its number.
         obstacle: why nothing of it can be chosen but the pipelining of its innermost loops; or "".
         orders: whether the loops may be told to go in another order.
@@ -91,6 +95,7 @@ class Nest:
     place: str
     inner: list[Loop] = field(default_factory=list)
     work: dict[Unit, int] = field(default_factory=dict)
+    shares: Shares = field(default_factory=dict)
     levels: list[Unit] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     sums: list[Sum] = field(default_factory=list)
@@ -98,6 +103,7 @@ class Nest:
     entries: int = 1
     parent: int | None = None
     children: list[int] = field(default_factory=list)
+    copies: int = 1
     obstacle: str = ""
     number: int = 0
     serial: bool = False
@@ -114,10 +120,10 @@ class Nest:
         """Whether it stays as it is, without a pipeline too."""
         return self.obstacle in (APPLIED, OUTSIDE)
 
-    @property
-    def copies(self) -> int:
-        """Iterations of the inner loops, which a pipeline around them has side by side."""
-        return prod(loop.extent or 1 for loop in self.inner)
+    def own(self, unit: Unit) -> int:
+        """Operations of a kind that no two iterations of the chain share."""
+        every = frozenset(loop.name for loop in self.chain)
+        return self.shares.get(unit, {every: self.work[unit]}).get(every, 0)
 
 
 @dataclass(frozen=True, slots=True)

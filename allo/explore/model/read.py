@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
@@ -26,6 +27,7 @@ from allo.schedule import Schedule
 from .arrays import Arrays
 from .functions import Expansions
 from .kernel import APPLIED, WHILE, Access, Kernel, Loop, Nest, Subscript, Sum, Unit
+from .repeated import Deciding
 
 _MARKS = ("pipeline_ii", "unroll", "parallel", "dataflow", "rewind")
 
@@ -113,6 +115,7 @@ class _Reader:
         nest.obstacle = self._obstacle(chain, nest)
         inside = [op for op in walk(chain[-1]) if is_loop(op)]
         nest.inner = [self._loop(op) for op in inside]
+        nest.copies = _bodies(chain[-1], {loop.name: loop.extent or 1 for loop in nest.inner})
         if not nest.obstacle and any(loop.extent is None for loop in nest.inner):
             nest.obstacle = "bounds of its loops depend on data"
         names = [loop.name for loop in (*nest.chain, *nest.inner)]
@@ -222,15 +225,19 @@ class _Reader:
     def _body(self, chain: list[ir.Operation], nest: Nest) -> None:
         """Operations, accesses and sums of the innermost body."""
         work: Counter[Unit] = Counter()
+        shares: dict[Unit, Counter[frozenset[str]]] = {}
+        deciding = Deciding(chain[0])
         extents = {loop.name: loop.extent or 1 for loop in nest.inner}
         stored: set[str] = set()
         loaded: list[tuple[str, tuple[Subscript | None, ...]]] = []
-        for op, copies in _copied(chain[-1], 1, extents):
+        for op in walk(chain[-1]):
             function, unit = self._expansions.of(op), _unit(op)
-            if function is not None:
-                work.update({each: count * copies for each, count in function.work.items()})
-            elif unit is not None:
-                work[unit] += copies
+            taken = {unit: 1} if unit is not None else {}
+            loops = deciding.of(op)
+            copies = prod(extents.get(name, 1) for name in loops)
+            for each, count in (taken if function is None else function.work).items():
+                work[each] += count * copies
+                shares.setdefault(each, Counter())[loops.difference(extents)] += count * copies
             if op.name in ("affine.load", "affine.store", "memref.load", "memref.store"):
                 access = self._access(op)
                 if access is not None:
@@ -243,7 +250,7 @@ class _Reader:
                 found = update_of(op)
                 if found is not None:
                     self._sum(op, found[1], chain, nest)
-        nest.work = dict(work)
+        nest.work, nest.shares = dict(work), shares
         nest.levels = _longest(chain[-1], self._expansions)
         written = {(a.array, a.subscripts) for a in nest.accesses if a.writes}
         nest.serial = any(
@@ -333,20 +340,21 @@ def _body(function: ir.Operation) -> list[ir.Operation]:
     return [op.operation for op in blocks[0].operations] if len(blocks) else []
 
 
-def _copied(
-    op: ir.Operation, copies: int, extents: Mapping[str, int]
-) -> Iterator[tuple[ir.Operation, int]]:
-    """The operations inside, with the number of copies when all loops inside are unrolled."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                operation = inner.operation
-                times = copies
-                if is_loop(operation):
-                    times *= extents.get(string_attribute(operation, "loop_name") or "L", 1)
-                yield operation, times
-                if len(operation.regions):
-                    yield from _copied(operation, times, extents)
+def _bodies(loop: ir.Operation, extents: Mapping[str, int]) -> int:
+    """Copies of the innermost bodies in a loop, with all loops inside unrolled."""
+    inside = [op for op in walk(loop) if is_loop(op) and _loop_around(op) == loop]
+    return max(1, sum(extents[_loop_name(op)] * _bodies(op, extents) for op in inside))
+
+
+def _loop_around(op: ir.Operation) -> ir.Operation:
+    parent = op.parent.operation
+    while not is_loop(parent):
+        parent = parent.parent.operation
+    return parent
+
+
+def _loop_name(op: ir.Operation) -> str:
+    return string_attribute(op, "loop_name") or "L"
 
 
 def _unit(op: ir.Operation) -> Unit | None:

@@ -175,7 +175,8 @@ class _Rows:
         for unit, cost in zip(self._names, self._costs, strict=True):
             for taken, limit in ((cost.dsp, self._limits.dsp), (cost.lut, self._limits.lut)):
                 if taken and limit is not None:
-                    most = min(most, limit * longest / (taken * self._nest.work[unit]))
+                    own = self._nest.own(unit)
+                    most = min(most, limit * longest / (taken * own)) if own else most
         return max(1, int(most))
 
     def _side_by_side(self) -> int:
@@ -313,14 +314,13 @@ class _Rows:
 
     def _kept(self, grid: _Grid) -> Iterator[Row]:
         """The rows of an order that nothing is better than, within the limits."""
-        copies = grid.factors.prod(axis=1)
-        work = np.array([self._nest.work[unit] for unit in self._names], np.int64)
+        work = self._side(grid)
         busy = np.array([cost.interval for cost in self._costs], np.int64)
         found: list[np.ndarray] = []
         longer = INTERVALS[1:] if self._nest.inner else (2,)
         for asked in (1, *longer):
             real = np.maximum(grid.least, asked)  # what is asked for, too, so that units are shared
-            taken = -(-copies[:, None] * (work * busy)[None, :] // real[:, None])
+            taken = -(-work * busy[None, :] // real[:, None])
             cycles = grid.trips * real + grid.depth
             fits = (asked == 1) | (grid.least < asked)
             fits &= self._within(taken)
@@ -333,6 +333,15 @@ class _Rows:
         for entry in self._undominated(table, grid):
             yield self._row(grid, entry)
         yield from self._partial(grid, table)
+
+    def _side(self, grid: _Grid) -> np.ndarray:
+        """Operations of each kind in each tile: iterations of a loop that has no say share one."""
+        found = np.zeros((len(grid.factors), len(self._names)), np.int64)
+        for column, unit in enumerate(self._names):
+            for loops, count in self._nest.shares[unit].items():
+                mine = [n for n, loop in enumerate(grid.loops) if loop.name in loops]
+                found[:, column] += count * grid.factors[:, mine].prod(axis=1)
+        return found
 
     def _within(self, taken: np.ndarray) -> np.ndarray:
         fits = np.ones(len(taken), bool)
@@ -377,8 +386,7 @@ class _Rows:
                 changed[1] = changed[2] = 1
                 tail = latency * (2 + latency.bit_length())
                 changed[3] = grid.trips[index] + grid.depth[index] + tail
-                taken = grid.factors[index, 0] * np.array([self._nest.work[u] for u in self._names])
-                changed[5:] = taken
+                changed[5:] = taken = self._side(grid)[index]
                 if self._within(taken[None, :])[0]:
                     yield self._row(grid, changed, latency)
 
