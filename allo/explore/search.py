@@ -13,6 +13,8 @@ from allo.schedule import Schedule
 
 from .apply import Step, StepFailed, accepted, apply, plain_steps, steps_of
 from .beyond.ordered import in_order
+from .beyond.rows import try_rows
+from .beyond.triangle import try_triangles
 from .beyond.tries import try_fronts, try_hoisted
 from .budget import Asked, Built, Progress, check_units, excess, score, too_large, what_limits
 from .check import Checker
@@ -42,6 +44,9 @@ FAR = 1.5
 SOLVE = 10.0
 """Seconds of one solution of the integer program, at most."""
 REORDERED = "sums within 1e-4, as they are added in another order"
+TURNED, COPIED, IN_ORDER = 0.3, 0.5, 0.9
+"""Of the time, until when triangles are turned; and of a search with arrays outside, until when designs are
+made whose arrays are copied whole, and those that touch them in the order of memory."""
 SHARE, LEAST = 0.5, 3.0
 """Of the time that is left, what one report may take of it; and at least so many seconds, or as many times
 what the first report took."""
@@ -82,10 +87,14 @@ class Search:
             problem = self._problem(units)
         try:
             if not many:
-                try_hoisted(self)
+                try_triangles(self, TURNED)
             if not many and OUTSIDE.intersection(self.asked.options):
+                self._refine(problem, until=COPIED)
+                try_rows(self)
                 rows = in_order(self.kernel, problem.space)
-                self._refine(replace(problem, space=rows), ordered=True)
+                self._refine(replace(problem, space=rows), until=IN_ORDER)
+            if not many:
+                try_hoisted(self)
             self._refine(problem)
             if not many:
                 try_fronts(self)
@@ -150,9 +159,9 @@ class Search:
 
     # --- the loop -------------------------------------------------------------------------------
 
-    def _refine(self, problem: Problem, *, ordered: bool = False) -> None:
-        """Solve, build and correct; ``ordered``: rows in the order of memory alone, in half of the time."""
-        stale, share = 0, 0.5 if ordered else 0.0
+    def _refine(self, problem: Problem, *, until: float = 1.0) -> None:
+        """Solve, build and correct, in so much of the time; the bound is told where that is all of it."""
+        stale, share = 0, 1.0 - until
         if not problem.space.rows:
             self.trace.ended = "nothing is left to choose but pipelines"
             return
@@ -164,7 +173,7 @@ class Search:
                 self.trace.ended = "the solver came to no answer in its time"
                 break
             if choice is None:
-                self.trace.proved = not ordered and not has_many(problem)
+                self.trace.proved = until == 1.0 and not has_many(problem)
                 self.trace.ended = BALANCED
                 break
             built = self._try(problem, choice)
@@ -174,7 +183,7 @@ class Search:
             better = bool(self.good) and built is self._best()
             fits = built is not None and built in self.good
             stale = 0 if better or not fits else stale + 1
-        if ordered:
+        if until < 1.0:
             return
         self._bound(problem)
         if stale >= STALE:

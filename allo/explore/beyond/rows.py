@@ -20,7 +20,7 @@ from ..regions.counted import OUTSIDE
 from .builder import Builder
 from .hoist import WHOLE, hoisted, steps_of_loops, units_of
 
-SHARE, TRIES = 0.5, 6
+SHARE, TRIES = 0.7, 6
 """Share of the time until which they are tried; how many intervals of one."""
 
 

@@ -10,7 +10,6 @@ from ..budget import Built, excess_share
 from ..model.kernel import Nest
 from .builder import Builder
 from .hoist import hoisted, steps_of_loops
-from .rows import try_rows
 from .skewed import FACTORS, steps_of_front, steps_of_windows, waiting
 
 SHARE, TRIES = 0.4, 3
@@ -20,13 +19,9 @@ SHARE, TRIES = 0.4, 3
 def try_hoisted(search: Builder, share: float | None = None) -> None:
     """Pipelines around whole loops; where a design is too large, with more cycles between iterations.
 
-    Of a design whose arrays lie in external memory, those that take rows in its order come first.
-
     Args:
         share: of the time of the search, after which none is begun; ``SHARE`` by default.
     """
-    if share is None:
-        try_rows(search)
     until = (SHARE if share is None else share) * search.asked.seconds
     for loops in hoisted(search.kernel):
         interval = 1
