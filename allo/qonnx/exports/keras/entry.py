@@ -1,87 +1,64 @@
-"""``from_keras``: networks of HGQ2 on Keras 3, written as QONNX and read from there.
-
-HGQ2 (Chang et al., *Gradient-based Automatic Mixed Precision Quantization for Neural Networks On-Chip*,
-2024) quantises each element to a sign, ``i`` integer and ``f`` fraction bits of its own.
-"""
+"""``from_keras``: networks of HGQ2 and QKeras, written as QONNX and read from there."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from allo.dialects.diagnostics import ModelError
 
 from ...entry import from_qonnx
 from ...inputs import InputType
-from .layers import LAYERS
-from .packages import load
-from .writing import Writer
+from . import hgq2, qkeras
 
 
 def from_keras(model: Any, *, input_type: InputType | None = None, **options: Any) -> Any:
-    """Compile a network of HGQ2's layers on Keras 3.
+    """Compile a network of QKeras's layers on Keras 2, or of HGQ2's on Keras 3.
+
+    QKeras and TensorFlow are not needed: a model is asked for its configuration and its weights, and a file
+    is read as it is.
 
     Args:
-        model: a built ``keras.Model``, after ``hgq.utils.trace_minmax`` where its quantisers wrap.
+        model: the path of a file that Keras 2 wrote (``.h5``, ``.keras``, or the ``.json`` of a
+            configuration beside an ``.h5`` of weights with the same name); a model of QKeras; or a built
+            ``keras.Model`` of HGQ2, after ``hgq.utils.trace_minmax`` where its quantisers wrap.
         input_type: the type of the inputs. Where it is left out, it is float32, or, where the first
-            quantiser wraps, the fixed point that this quantiser gives.
+            quantiser of HGQ2 wraps, the fixed point that this quantiser gives.
         options: all other keyword arguments of :func:`from_qonnx`.
 
     Raises:
-        ToolMissingError: Keras or HGQ2 is not installed; the extra ``keras`` brings them.
-        ModelError: an object that is no built model, or without a quantiser.
+        ToolMissingError: a package is not installed: of the extra ``qkeras`` for files, of ``keras`` for
+            models of HGQ2.
+        ModelError: an object that is no built model, a file that is none of Keras 2, or a network without
+            a quantiser.
         UnsupportedOperatorError: a layer or a quantiser that is not supported.
     """
-    written = exported(model)
-    return from_qonnx(written.model(), input_type=input_type or written.port, **options)
+    if _of_keras_3(model):
+        written = hgq2.exported(model)
+        return from_qonnx(written.model(), input_type=input_type or written.port, **options)
+    return from_qonnx(exported(model).model(), input_type=input_type, **options)
 
 
-def exported(model: Any) -> Writer:
-    """A model as the nodes of a QONNX graph.
+def exported(model: Any) -> qkeras.QWriter:
+    """A model of Keras 2, or a file of it, as the nodes of a QONNX graph.
 
     Raises:
-        ToolMissingError: Keras or HGQ2 is not installed.
-        ModelError: no built model, or one without a quantiser.
+        ToolMissingError: h5py is not installed, and the model is a file.
+        ModelError: neither a model nor a file of one, or one without a quantiser.
         UnsupportedOperatorError: a layer or a quantiser that is not supported.
     """
-    keras = load("keras")
-    load("hgq.layers")
-    if not isinstance(model, keras.Model):
-        raise ModelError(
-            f"A {type(model).__name__} is no Keras model.",
-            help="give a keras.Sequential or keras.Model of HGQ2's layers on Keras 3. A model of QKeras, "
-            "which needs TensorFlow of Keras 2, is converted to QONNX there, and from_qonnx reads the file.",
-        )
-    graph = getattr(model, "_functional", None) or model
-    if not model.built or not hasattr(graph, "_nodes_by_depth"):
-        raise ModelError(
-            f"The model {model.name!r} has no graph of layers.",
-            help="build it: begin with keras.Input((16,)), or make a keras.Model of its inputs and outputs.",
-        )
-    writer = Writer()
-    for tensor in graph.inputs:
-        writer.input(tensor)
-    for depth in sorted(graph._nodes_by_depth, reverse=True):
-        for node in graph._nodes_by_depth[depth]:
-            if not node.is_input:
-                _layer(writer, node)
-    if not writer.quantisers:
-        raise ModelError(
-            f"The model {model.name!r} has no quantiser.",
-            help="layers of hgq.layers have them: QDense in place of Dense.",
-        )
-    writer.outputs = [writer.names[id(tensor)] for tensor in graph.outputs]
-    return writer
+    if isinstance(model, (str, Path)):
+        return qkeras.written(qkeras.opened(Path(model)))
+    if all(callable(getattr(model, part, None)) for part in ("get_config", "get_weights")):
+        return qkeras.written(qkeras.taken(model))
+    raise ModelError(
+        f"A {type(model).__name__} is no Keras model.",
+        help="give a model of QKeras, the path of a file that Keras 2 wrote, or a keras.Sequential or "
+        "keras.Model of HGQ2's layers on Keras 3.",
+    )
 
 
-def _layer(writer: Writer, node: Any) -> None:
-    layer = node.operation
-    names = [base.__name__ for base in type(layer).__mro__]
-    write = next((LAYERS[name] for name in names if name in LAYERS), None)
-    if write is None:
-        near = ", ".join(sorted(LAYERS))
-        raise writer.refusal(layer, "which is not supported", f"supported layers are {near}.")
-    writer.shapes = [tuple(t.shape) for t in node.arguments.keras_tensors]
-    writer.shape = tuple(node.outputs[0].shape)
-    inputs = [writer.names[id(tensor)] for tensor in node.arguments.keras_tensors]
-    writer.layer = layer
-    writer.names[id(node.outputs[0])] = write(writer, layer, inputs)
+def _of_keras_3(model: Any) -> bool:
+    """Whether an object derives from the ``Model`` of Keras 3; Keras 2 has it in another module."""
+    bases = type(model).__mro__
+    return any(base.__module__.startswith("keras.src.models") for base in bases)

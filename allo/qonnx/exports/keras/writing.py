@@ -1,21 +1,26 @@
-"""A QONNX graph in the making, and HGQ2's quantisers as nodes of it."""
+"""A QONNX graph in the making, layer by layer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
-from allo.dialects.types import Fixed, UFixed
 
 from ...packages import load as load_onnx
 from ...reading import Array
-from ...rewrites.spelling import GENERAL
-from .packages import array
+from ...rewrites.spelling import CUSTOM, GENERAL
 
-_PORTS = {"RND": "nearest", "RND_CONV": "convergent"}
-"""Rounding modes of HGQ2 that a type of Allo has."""
+CURVES = {
+    "relu": "Relu",
+    "sigmoid": "Sigmoid",
+    "tanh": "Tanh",
+    "softplus": "Softplus",
+    "elu": "Elu",
+}
+"""Activations of Keras that are one operator."""
 
 
 class Writer:
@@ -24,10 +29,8 @@ class Writer:
     Attributes:
         nodes, constants, inputs: of the graph.
         outputs: the names of its results.
-        names: of the tensors of Keras, by their identity.
         layer, shape, shapes: which layer is written, the shape of its result and those of its inputs.
         quantisers: how many there are.
-        ports: sign, integer and fraction bits and rounding of each quantiser of an input that wraps.
     """
 
     def __init__(self) -> None:
@@ -35,12 +38,10 @@ class Writer:
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
         self.outputs: list[str] = []
-        self.names: dict[int, str] = {}
         self.layer: Any = None
         self.shape: tuple[Any, ...] = ()
         self.shapes: list[tuple[Any, ...]] = []
         self.quantisers = 0
-        self.ports: list[tuple[int, int, int, str]] = []
 
     def __call__(self, op: str, *inputs: str | Array | float, **attributes: Any) -> str:
         """A node of the layer, and the name of its result; arrays and numbers become constants."""
@@ -48,7 +49,7 @@ class Writer:
         given = [name if isinstance(name, str) else self.constant(name) for name in inputs]
         number = sum(node.name.startswith(f"{self.layer.name}/") for node in self.nodes)
         name = f"{self.layer.name}/{op}" + (f"_{number}" if number else "")
-        domain = GENERAL if op == "Quant" else ""
+        domain = GENERAL if op in CUSTOM else ""
         made = f"{name}_made"
         self.nodes.append(
             helper.make_node(op, given, [made], name=name, domain=domain, **attributes)
@@ -63,19 +64,52 @@ class Writer:
         self.constants.append(load_onnx("onnx").numpy_helper.from_array(held, name))
         return name
 
-    def input(self, tensor: Any) -> None:
-        """An input of the model, of one sample."""
+    def input(self, name: str, extents: Sequence[Any]) -> str:
+        """An input of the model, of one sample, and its name.
+
+        Args:
+            name: of the input, as the user knows it.
+            extents: of one sample.
+
+        Raises:
+            ModelError: an extent that is not fixed.
+        """
         onnx = load_onnx("onnx")
-        free = [k for k, n in enumerate(tensor.shape[1:]) if n is None]
+        free = [k for k, n in enumerate(extents) if n is None]
         if free:
             raise ModelError(
-                f"The input {tensor.name!r} has no fixed extent in dimension {free[0] + 1}.",
+                f"The input {name!r} has no fixed extent in dimension {free[0] + 1}.",
                 help="hardware has fixed shapes: begin with keras.Input((height, width, channels)).",
             )
-        name = f"input_{len(self.inputs)}"
-        shape = (1, *tensor.shape[1:])
-        self.inputs.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape))
-        self.names[id(tensor)] = name
+        made = f"input_{len(self.inputs)}"
+        shape = (1, *extents)
+        self.inputs.append(onnx.helper.make_tensor_value_info(made, onnx.TensorProto.FLOAT, shape))
+        return made
+
+    # --- what stands around a layer ---------------------------------------------------------------
+
+    def begun(self, layer: Any, name: str, place: int = 0) -> str:
+        """An input of a layer behind the quantiser that the layer has for it."""
+        return name
+
+    def ended(self, layer: Any, name: str) -> str:
+        """The result of a layer behind its activation and its quantiser of results."""
+        return name
+
+    def bent(self, layer: Any, name: str, activation: Any) -> str:
+        """A tensor behind a function of Keras, by its name or as an object that has one."""
+        kind = activation if isinstance(activation, str) else getattr(activation, "__name__", "")
+        if kind in ("", "linear"):
+            return name
+        if kind not in CURVES:
+            raise self.refusal(
+                layer,
+                f"with the activation {kind!r}",
+                f"linear, {', '.join(CURVES)} are supported.",
+            )
+        return self(CURVES[kind], name)
+
+    # --- the graph --------------------------------------------------------------------------------
 
     def model(self) -> Any:
         """The graph as an ``onnx.ModelProto``."""
@@ -94,8 +128,12 @@ class Writer:
     def refusal(self, layer: Any, why: str, help: str) -> UnsupportedOperatorError:
         """The error for a layer that is not supported, or not in this form."""
         return UnsupportedOperatorError(
-            f"Layer {layer.name!r} is {type(layer).__name__} {why}.", help=help
+            f"Layer {layer.name!r} is {self.kind(layer)} {why}.", help=help
         )
+
+    def kind(self, layer: Any) -> str:
+        """The class of a layer."""
+        return type(layer).__name__
 
     def weights(self, values: Array) -> str:
         """Weights as integers and their unit, which is a power of two; as they are where none fits."""
@@ -106,113 +144,3 @@ class Writer:
                 named = {"signed": 1, "narrow": 0, "rounding_mode": "ROUND"}
                 return self("Quant", values, 2.0**-fracs, 0.0, bits, **named)
         return self.constant(values)
-
-    # --- quantisers -----------------------------------------------------------------------------
-
-    def quantised(self, name: str, quantiser: Any, shape: tuple[Any, ...]) -> str:
-        """A tensor behind a quantiser of HGQ2.
-
-        Args:
-            name: of the tensor.
-            quantiser: an ``hgq.quantizer.Quantizer``.
-            shape: of the tensor.
-
-        Raises:
-            UnsupportedOperatorError: floats, a scaler, or a mode that is not supported.
-        """
-        self.quantisers += 1
-        inner = quantiser.quantizer
-        kind = type(inner).__name__
-        if kind == "DummyQuantizer":
-            return name
-        if (
-            not hasattr(inner, "kif")
-            or quantiser.scaler is not None
-            or quantiser.affine is not None
-        ):
-            raise self.refusal(
-                self.layer,
-                f"with a quantiser {kind}, or one that scales",
-                "q_type='kif' or 'kbi' is supported.",
-            )
-        rounding, overflow = inner.round_mode.removeprefix("S_"), inner.overflow_mode
-        k, i, f = self._bits(inner, shape)
-        i = np.maximum(i, -f)
-        live = k + i + f > 0
-        if not live.any():
-            return self("Mul", name, 0.0)
-        self._port(name, (k, i, f), live, rounding, overflow)
-        if overflow in ("SAT", "SAT_SYM"):
-            most = 2.0**i - 2.0**-f
-            least = -k * (most if overflow == "SAT_SYM" else 2.0**i)
-            name = self("Min", self("Max", name, least), most)
-        elif overflow != "WRAP":
-            raise self.refusal(
-                self.layer,
-                f"with overflow_mode {overflow!r}",
-                "WRAP, SAT and SAT_SYM are supported.",
-            )
-        name = self("Mul", self._rounded(self("Mul", name, 2.0**f), rounding), 2.0**-f)
-        if overflow == "WRAP":
-            name = self._wrapped(name, k, i)
-        if not live.all():
-            name = self("Mul", name, live.astype(np.float32))
-        fine = float(f[live].max())
-        width = int((i + k)[live].max() + fine)
-        signed = int(k.max() > 0)
-        return self(
-            "Quant",
-            name,
-            2.0**-fine,
-            0.0,
-            float(width),
-            signed=signed,
-            narrow=0,
-            rounding_mode="ROUND",
-        )
-
-    def _bits(self, inner: Any, shape: tuple[Any, ...]) -> tuple[Array, Array, Array]:
-        """Sign, integer and fraction bits of each element, in as few elements as say it."""
-        whole = (1, *shape[1:])
-        found = []
-        for bits in inner.kif:
-            each = array(inner.bw_mapper.bw_to_x(bits, whole)).astype(np.float64)
-            found.append(each if each.size > 1 else each.reshape((1,) * len(whole)))
-        return found[0], found[1], found[2]
-
-    def _rounded(self, name: str, rounding: str) -> str:
-        if rounding == "RND":  # halves up
-            return self("Floor", self("Add", name, 0.5))
-        if rounding == "RND_CONV":
-            return self("Round", name)
-        if rounding == "TRN":
-            return self("Floor", name)
-        raise self.refusal(
-            self.layer, f"with round_mode {rounding!r}", "RND, RND_CONV and TRN are supported."
-        )
-
-    def _wrapped(self, name: str, k: Array, i: Array) -> str:
-        """``x`` less the multiples of ``2 ** (i + k)`` that are in ``x + bias``."""
-        span = 2.0 ** (i + k)
-        turns = self("Floor", self("Mul", self("Add", name, k * span / 2), 1 / span))
-        return self("Sub", name, self("Mul", turns, span))
-
-    def _port(
-        self, name: str, kif: tuple[Array, Array, Array], live: Array, rounding: str, overflow: str
-    ) -> None:
-        """Note the fixed point of an input that wraps, and how its quantiser rounds."""
-        if overflow != "WRAP" or name not in {value.name for value in self.inputs}:
-            return
-        k, i, f = (bits[live] for bits in np.broadcast_arrays(*kif)) if live.size > 1 else kif
-        ranges = (int(k.max()), int(i.max()), int(f.max()))
-        self.ports.append((*ranges, _PORTS.get(rounding, "truncate")))
-
-    @property
-    def port(self) -> Fixed | UFixed | None:
-        """The type of the inputs, where a quantiser of theirs wraps: the widest of all of these."""
-        if not self.ports:
-            return None
-        signs, wholes, parts, roundings = zip(*self.ports, strict=True)
-        signed, whole, fracs = max(signs), max(wholes), max(parts)
-        made = Fixed if signed else UFixed
-        return made(signed + whole + fracs, fracs, rounding=roundings[0])

@@ -1,4 +1,4 @@
-"""The one place that imports Keras and HGQ2, which are an optional extra."""
+"""The one place that imports Keras 3 and HGQ2, which are an optional extra."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from allo.dialects.processes.extras import load_extra
 
-from ...reading import Array
+from ....reading import Array
 
 
 def load(name: str) -> Any:
-    """A module of Keras, HGQ2 or onnx.
+    """A module of Keras or HGQ2.
 
     Raises:
         ToolMissingError: when it is not installed; the message names the extra that brings it.
