@@ -30,6 +30,18 @@ def test_an_operator_that_is_not_known_names_the_node_and_the_nearest():
     refused(UnsupportedOperatorError, "did you mean 'Tanh'", lambda net, x: net("Tan", x))
 
 
+def test_a_padding_that_is_none():
+    net = Network()
+    image = net.quant(net.input(1, 2, 8, 8), 1.0, 4)
+    weights = net.constant(np.ones((2, 2, 3, 3)))
+    model = net.model(net("Conv", image, weights, kernel_shape=[3, 3], auto_pad="SAME_WHAT"))
+    with pytest.raises(
+        UnsupportedOperatorError, match="Node 'Conv_1' is Conv with auto_pad 'SAME_WHAT'"
+    ) as found:
+        allo.frontend.from_qonnx(model)
+    assert "ONNX defines NOTSET, VALID, SAME_UPPER, SAME_LOWER" in str(found.value)
+
+
 def test_a_width_or_scale_that_gives_no_levels():
     refused(UnsupportedOperatorError, "of 2.5 bits", lambda net, x: net.quant(x, 1.0, 2.5))
     refused(ModelError, "has a scale of 0", lambda net, x: net.quant(x, 0.0, 3))

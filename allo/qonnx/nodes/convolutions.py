@@ -30,10 +30,15 @@ def conv(converter: Converter, node: Node) -> None:
     biased(converter, node, 2, 1)
 
 
+_PADDINGS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+
+
 def padding_of(converter: Converter, node: Node, sizes: Sequence[int]) -> list[int]:
     """What stands before an image in each dimension; what stands behind it follows from the result."""
     attributes, dims = node.attributes, len(sizes)
     kind = attributes.get("auto_pad", "NOTSET")
+    if kind not in _PADDINGS:
+        raise node.refusal(f"with auto_pad {kind!r}", f"ONNX defines {', '.join(_PADDINGS)}.")
     if not kind.startswith("SAME"):
         return [int(p) for p in attributes.get("pads", [0] * dims)[:dims]]
     image = converter.graph.shapes[node.inputs[0]][2:]
