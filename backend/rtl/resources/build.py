@@ -35,6 +35,7 @@ from .fold import Folding
 from .merging.echoes import Driven, Echoes
 from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
+from .merging.settled import NOTHING_SETTLED, Settled, settled_bits, with_settled
 from .nodes import (
     ONE,
     ZERO,
@@ -81,6 +82,7 @@ class Graph(Folding):
         family: what the module is to be made of.
         inside: by module, what drives its output ports. Outputs that are one value, or known, are so
             outside of their module too, and so are words of one input behind as many registers.
+        settled: bits of registers that are known.
 
     Attributes:
         merged: (registers one behind another, bits) that instances have and that are one to synthesis.
@@ -89,8 +91,15 @@ class Graph(Folding):
         instance_outputs: by node, which of ``calls`` drives it, and by which port.
     """
 
-    def __init__(self, module: DrawnModule, inside: Mapping[str, Driven], family: Cells) -> None:
+    def __init__(
+        self,
+        module: DrawnModule,
+        inside: Mapping[str, Driven],
+        family: Cells,
+        settled: Settled = NOTHING_SETTLED,
+    ) -> None:
         super().__init__(family)
+        self._settled = settled
         self.memories: dict[str, Memory] = {}
         self.outputs: list[Value] = []
         self.calls: list[tuple[Instance, list[Value]]] = []
@@ -102,7 +111,7 @@ class Graph(Folding):
         self._read_by.update(module.output_values)
         for instance in module.instances:
             self._read_by.update(inputs_of(instance).values())
-        self._early: list[str] = []
+        self._early: dict[str, int] = {}
         self.merged: list[tuple[int, int]] = []
         self._kept: dict[tuple[object, ...], KeptBits] = {}
         self._read(module, inside)
@@ -143,12 +152,12 @@ class Graph(Folding):
         for op in module.ops:
             if isinstance(op, Register):
                 self.value(op.result)
-        for name in self._early:
+        for name, number in self._early.items():
             early = self._defined[name]
             if not isinstance(early, Register):
                 continue
             data, controls, detail = self._inputs(early)
-            node = self.nodes[self._values[name][0][0]]
+            node = self.nodes[number]
             node.operands, node.detail = (data, *controls), detail
         for op in module.ops:
             if isinstance(op, Write):
@@ -175,6 +184,7 @@ class Graph(Folding):
     def _register(self, op: Register) -> Value:
         """A register whose data is known; bits that extend it are one."""
         data, controls, detail = self._inputs(op)
+        data = join(with_settled(data, self._settled.get(op.result, {})))
         never = detail.endswith("r") or self._family.merges
         if never and all(node == ZERO for node, _, _ in data):
             return data
@@ -192,6 +202,19 @@ class Graph(Folding):
                         kept.add(bits, known)
                     held.append(repeat(known, count) if count > 1 else known)
         return extended(join(held), op.width, signed=signed)
+
+    def newly_settled(self) -> dict[str, dict[int, int]]:
+        """The registers of which bits are known that were not known before."""
+        found = {}
+        for name, op in self._defined.items():
+            if not isinstance(op, Register):
+                continue
+            data, _, detail = self._inputs(op)
+            resets = detail.endswith("r")
+            bits = settled_bits(self.nodes, self._values[name], data, resets=resets)
+            if bits:
+                found[name] = bits
+        return found
 
     def _parts(self, data: Value, known: tuple[int, ...]) -> list[Value]:
         """A register's bits apart, as synthesis takes them: ``known``, what a reset may make, all other."""
@@ -245,8 +268,9 @@ class Graph(Folding):
         held = next(name for name in names if isinstance(self._defined[name], Register))
         op = self._defined[held]
         self._section, self._place = op.section, op.location.shown
-        self._values[held] = self._node("register", op.width)
-        self._early.append(held)
+        node = self._node("register", op.width)
+        self._early[held] = node[0][0]
+        self._values[held] = join(with_settled(node, self._settled.get(held, {})))
 
     def _compute(self, op: Operation) -> Value:
         known = self._values
@@ -346,3 +370,15 @@ class Graph(Folding):
             return self._once("shift", op.width, (moved, amount), way)
         kept = self._once("shift", size, (cut(moved, 0, size), amount), way)
         return extended(kept, op.width, signed=signed)
+
+
+def settled_graph(module: DrawnModule, inside: Mapping[str, Driven], family: Cells) -> Graph:
+    """The graph of a module in which bits of registers are known that only ever get one value."""
+    settled: dict[str, dict[int, int]] = {}
+    while True:
+        graph = Graph(module, inside, family, settled)
+        found = graph.newly_settled() if family.controls_join else {}
+        if not found:
+            return graph
+        for name, bits in found.items():
+            settled.setdefault(name, {}).update(bits)

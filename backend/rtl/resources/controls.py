@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .nodes import Node, Run, Value
+from .nodes import Node, Run, Value, part_of
 
 
 def absorb_controls(
@@ -70,7 +70,7 @@ def _absorb_reset(nodes: list[Node], node: Node, kind: str) -> str:
         return ""
     control, sides = found
     details = {nodes[run[0]].detail for run in data if run[0] >= 0}
-    node.operands = (tuple(_part(run, side[1]) for run, side in sides), *controls, (control,))
+    node.operands = (tuple(part_of(run, side[1]) for run, side in sides), *controls, (control,))
     node.detail += "" if "r" in node.detail else "r"
     return details.pop() if len(details) == 1 else ""
 
@@ -85,7 +85,7 @@ def _absorb_enable(nodes: list[Node], node: Node, number: int) -> None:
     kept: list[Run] = []
     for run, (_, then, other) in sides:
         own = (number, at, run[2])
-        first, second = _part(run, then), _part(run, other)
+        first, second = part_of(run, then), part_of(run, other)
         if own not in (first, second):
             return
         kept.append(second if first == own else first)
@@ -116,13 +116,3 @@ def _sides(
         control = choice
         found.append((run, operands))
     return (control, found) if control is not None else None
-
-
-def _part(run: Run, operand: Run) -> Run:
-    """What of a logic node's operand the bits of a run read."""
-    node, low, count = operand
-    if node < 0 or low < 0:
-        return (node, low, run[2])
-    if run[1] < 0:
-        return (node, ~(low + ~run[1]), run[2])
-    return (node, low + run[1], min(count, run[2]))

@@ -13,6 +13,7 @@ from .build import Graph
 from .controls import absorb_controls
 from .dissolve import Leaves, dissolve
 from .memory import memory_cost
+from .merging.comparisons import Comparisons
 from .merging.shift_registers import LEAST_SHIFT, ShiftRegisters
 from .merging.sums import Sums
 from .merging.tables import Tables
@@ -47,6 +48,7 @@ class Cover:
         self.costs: Costs = {}
         self.sums: Sums | None = None
         self._shifts = ShiftRegisters()
+        self._comparisons: Comparisons | None = None
 
     def run(self) -> Costs:
         """The cost by section."""
@@ -364,13 +366,10 @@ class Cover:
         return {"lut": self._family.equal(inputs, pairs, self._choices.get(id(node), 0))}
 
     def _less(self, node: Node) -> dict[str, int]:
-        a, b = node.operands
-        known = is_constant(a) or is_constant(b)
-        sizes = [significant(value) for value in node.operands]
-        signed = any(kind for _, kind in sizes)
-        widths = [size + (signed and not kind) for size, kind in sizes]
-        width = max(widths) if self._family.carry_inverts else min(widths)
-        return {"lut": self._family.less(min(width, width_of(a)), known)}
+        if self._comparisons is None:
+            joined = (self.sums.inner | self.sums.terms.keys()) if self.sums else frozenset[int]()
+            self._comparisons = Comparisons(self._nodes, joined, self._family)
+        return {"lut": self._comparisons.tables(node)}
 
     def _shift(self, node: Node) -> dict[str, int]:
         width = width_of(node.operands[0])

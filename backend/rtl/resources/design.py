@@ -10,7 +10,7 @@ from allo.backend.devices import SignalDelays, family
 
 from ..netlist.memories import Memory
 from ..netlist.modules import Netlist
-from .build import Graph
+from .build import Graph, settled_graph
 from .cover import Costs, Cover
 from .drawn import DrawnModule, drawn_modules
 from .memory import memory_cost
@@ -59,7 +59,7 @@ def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources
     drives: dict[str, Driven] = {}
     timings: dict[str, ModuleTiming] = {}
     for module in with_fifos(drawn_modules(netlist), products=record.cells.merges):
-        graph = Graph(module, drives, record.cells)
+        graph = settled_graph(module, drives, record.cells)
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
         driven = Driven.of(outputs, graph.nodes, graph.inputs)
         cover = Cover(graph, record.cells)

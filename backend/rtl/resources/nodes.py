@@ -231,6 +231,16 @@ def trailing_zeros(value: Value) -> int:
     return count if node == ZERO else 0
 
 
+def part_of(run: Run, operand: Run) -> Run:
+    """What of a logic node's operand the bits of a run of the node read."""
+    node, low, count = operand
+    if node < 0 or low < 0:
+        return (node, low, run[2])
+    if run[1] < 0:
+        return (node, ~(low + ~run[1]), run[2])
+    return (node, low + run[1], min(count, run[2]))
+
+
 def registers_behind(nodes: Sequence[Node]) -> Counter[Value]:
     """Bits of registers that each enable or reset goes to."""
     found: Counter[Value] = Counter()

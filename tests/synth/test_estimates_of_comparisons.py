@@ -1,0 +1,69 @@
+"""Comparisons beside differences, and registers that get one value alone, against what Yosys 0.70 counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from allo.backend.rtl.resources.design import module_resources, whole
+from tests.netlist.reader import read_netlist
+
+HEAD = "hw.module @m(in %clk : !seq.clock, in %s : i1, in %a : i32, in %b : i32, in %h : i16, "
+COMPARED = """out g : i1, out r : i32) {
+  %0 = hw.constant 0 : i8
+  %n = PUT
+  %g = comb.icmp KIND %a, %n : i32
+  %d = DIFFERENCE : i32
+  %q = seq.compreg %d, %clk : i32
+  %p = seq.compreg %g, %clk : i1
+  hw.output %p, %q : i1, i32
+}
+"""
+ALL = "comb.or %b, %b : i32"
+MIDDLE = "comb.concat %0, %h, %0 : i8, i16, i8"
+LOW = "comb.concat %0, %0, %h : i8, i8, i16"
+HIGH = "comb.concat %h, %0, %0 : i16, i8, i8"
+
+
+def tables(text: str, device: str) -> dict[str, int]:
+    return whole(module_resources(read_netlist(text), device), "m")
+
+
+def compared(kind: str, put: str, difference: str = "comb.or %a, %a") -> str:
+    text = (HEAD + COMPARED).replace("KIND", kind).replace("PUT", put)
+    return text.replace("DIFFERENCE", difference)
+
+
+@pytest.mark.parametrize("kind", ["uge", "ult"])
+def test_a_comparison_is_the_carry_of_the_same_difference_on_ecp5(kind: str) -> None:
+    """Yosys counts 32 or 33 for both, and 65 where the difference is the other way round."""
+    assert tables(compared(kind, ALL, "comb.sub %a, %n"), "ecp5")["lut"] in (32, 33)
+    assert tables(compared(kind, ALL), "ecp5")["lut"] in (32, 33)
+    assert tables(compared(kind, ALL, "comb.sub %n, %a"), "ecp5")["lut"] in (64, 65)
+
+
+def test_zeros_at_the_end_of_what_is_compared_take_no_carry() -> None:
+    """Yosys counts 24 for the comparison alone."""
+    assert tables(compared("uge", MIDDLE), "ecp5")["lut"] in (24, 25)
+
+
+@pytest.mark.parametrize(("put", "found"), [(ALL, 22), (MIDDLE, 30), (LOW, 16), (HIGH, 30)])
+def test_known_bits_below_make_stages_of_more_than_a_table(put: str, found: int) -> None:
+    assert tables(compared("uge", put), "xcup")["lut"] == pytest.approx(found, rel=0.07)
+
+
+KEEPS = """in %v : i1, out y : i32) {
+  %k = hw.constant 1 : i32
+  %z = hw.constant 0 : i32
+  %w = comb.mux %v, WORD, %r : i32
+  %x = comb.mux %s, %k, %w : i32
+  %r = seq.compreg %x, %clk : i32
+  %q = seq.compreg %r, %clk : i32
+  hw.output %q : i32
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["xcup", "ecp5"])
+def test_bits_that_get_one_constant_alone_have_no_register(device: str) -> None:
+    assert tables(HEAD + KEEPS.replace("WORD", "%z"), device)["ff"] == 2
+    assert tables(HEAD + KEEPS.replace("WORD", "%a"), device)["ff"] == 64
