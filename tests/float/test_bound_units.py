@@ -2,11 +2,14 @@
 
 import itertools
 import random
+from functools import partial
 
 import pytest
 
 from allo.backend.rtl.operators import OperatorLibrary
+from allo.backend.rtl.operators.families.products import Tiling, cascaded_product
 from allo.backend.rtl.operators.netlist import evaluate
+from allo.backend.rtl.operators.request import drawn
 
 FRACTIONS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 
@@ -41,6 +44,20 @@ def test_floats(kind, device):
             operands = {"a": a, "b": b}
             found = evaluate(made.netlist, operands)
             assert found == evaluate(usual.netlist, operands), (op, impl, hex(a), hex(b))
+
+
+@pytest.mark.parametrize("width", [24, 27, 52, 53, 113])
+def test_cascades_of_blocks(width):
+    """Sums that blocks make are as wide as their adders at most, and below the sign."""
+    rng, tiling = random.Random(width), Tiling(26, 17, 64, 48)
+    net = drawn(partial(cascaded_product, tiling=tiling), (width, width))
+    blocks = [node for node in net.nodes if node.op == "mul"]
+    sums = [node.width for node in net.nodes if node.op == "add" and node.value]
+    assert len(sums) >= len(blocks) - -(-width // 26) and max(sums) < 48
+    most = (1 << width) - 1
+    for a, b in itertools.product((most, 1 << width - 1, rng.getrandbits(width), 0), repeat=2):
+        for other in (b, b ^ rng.getrandbits(width)):
+            assert evaluate(net, {"a": a, "b": other}) == a * other
 
 
 def _number(letter: str, bits: int, rng: random.Random) -> int:

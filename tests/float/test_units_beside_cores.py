@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from allo.backend import devices
+from allo.backend.rtl.operators.modules import pipelined_module
+from allo.backend.rtl.operators.netlist import Signal
+from allo.backend.rtl.operators.pipeline import pipeline
+from allo.backend.rtl.operators.request import drawn
 from benchmarks.float_cores import AMD, FLUSH, KEEP, UNITS, Core, key_of, wanted
 from benchmarks.float_units import _is_better, estimated, found_at, mapped, of_latency
 from scripts.pages.figures.cores import float_units
@@ -42,6 +47,24 @@ def test_yosys_agrees_with_the_estimate_of_a_small_unit(tmp_path: Path):
     assert made.ff == guess.ff == 1 and made.dsp == 0
     assert made.lut == pytest.approx(guess.lut, rel=0.35)
     assert guess.mhz > 100
+
+
+@pytest.mark.slow
+def test_sums_and_registers_of_cascades_lie_in_blocks(tmp_path: Path):
+    """Two digits of 17 bits: their sum and its register are in a block, but not behind other logic."""
+
+    def unit(cascade: bool) -> Core:
+        def draw(a: Signal, b: Signal) -> Signal:
+            low, high = (a.zext(43) * b.bits(place, 17).zext(43) for place in (0, 17))
+            return low.shru(17) + high if cascade else (low ^ high).shru(17) + high
+
+        net = drawn(draw, (26, 34))
+        plan = pipeline(net, devices.family("xcup").operators, 100.0)
+        return mapped(replace(pipelined_module(net, "sum", plan), private=False), tmp_path)
+
+    inside, outside = unit(True), unit(False)
+    assert inside.lut == inside.ff == 0
+    assert outside.lut >= 43
 
 
 def test_the_smaller_drawing_is_taken_where_both_reach_the_clock():

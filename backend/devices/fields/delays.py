@@ -25,7 +25,9 @@ class OperatorDelays(Facts):
         choice_ns: a choice among the words of banks, for each doubling of them; 0 where it is half a glue
             level.
         dsp_ns: one multiplier block, unregistered, with its routing.
-        dsp_shape: widths of its unsigned operands, the larger first.
+        dsp_shape: widths of its unsigned operands, the larger first. ``dsp_adder``: bits of the adder behind
+            its product, which takes what the block before it has, 0 where it has none; ``dsp_add_ns``: what
+            a sum there adds, 0 where it is timed as one in logic.
         source_ns: how late a unit's operands may arrive (a memory output, an operand mux).
         luts_for_dsp: lookup tables that a product by a constant may take in place of a multiplier block.
         glue_ns: a level of the logic that joins operators; ``glue_bit_ns`` per bit of its carry chains.
@@ -66,6 +68,8 @@ class OperatorDelays(Facts):
     memory_out_ns: float
     memory_old_ns: float = 0.0
     memory_in_ns: float
+    dsp_adder: int = 0
+    dsp_add_ns: float = 0.0
     compare_bit_ns: float = 0.0
     shift_ns: float = 0.0
     choice_ns: float = 0.0
@@ -106,7 +110,8 @@ class SignalDelays(Facts):
         shift: each place of the distance of a shift by a variable; 0 where it is made of levels of tables.
         flattest: whether synthesis makes the flattest tables of logic, which is timed by its cuts then.
         block: a multiplier block. ``block_out``: from the clock to the output of its register, if that is
-            in use, and ``block_setup`` in front of its registers.
+            in use, and ``block_setup`` in front of its registers. ``block_sum``: what the adder behind its
+            product adds, 0 where sums are timed as logic.
         memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
         setup: in front of a flip-flop.
         large: by what part all wires are longer in designs of more than 4,096 tables, for each doubling.
@@ -129,6 +134,7 @@ class SignalDelays(Facts):
     large: float = 0.0
     block_out: float = 0.0
     block_setup: float = 0.0
+    block_sum: float = 0.0
     compare_bit: float = 0.0
     shift: float = 0.0
     flattest: bool = False

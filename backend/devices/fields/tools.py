@@ -119,12 +119,16 @@ class Synthesis(Facts):
         cells: by name, what each cell of Yosys's netlist takes. Others take nothing.
         sized: cells whose parameters tell what they take.
         routing: None where no open tool routes.
+        packed: the same commands with registers and sums packed into multiplier blocks, where ``script``
+            leaves them outside; they read the map of products in the file ``blocks.v``, which ``blocks`` is.
     """
 
     script: str
     cells: Mapping[str, Cost]
     routing: Routing | None = None
     sized: Mapping[str, SizedCost] = field(default_factory=dict)
+    packed: str = ""
+    blocks: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

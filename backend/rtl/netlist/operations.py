@@ -81,6 +81,15 @@ class Gate(Operation):
         return f"{self.result} = {self.name} {', '.join(self.operands)} : i{self.width}"
 
 
+class BlockSum(Gate):
+    """A sum with a product of one multiplier block, whose adder makes it where it has one."""
+
+    __slots__ = ()
+
+    def __init__(self, result: str, operands: tuple[str, ...], width: int) -> None:
+        super().__init__("comb.add", result, operands, width)
+
+
 class Mux(Operation):
     """``condition ? then : other``."""
 

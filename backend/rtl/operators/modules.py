@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ..netlist.memories import SimulatedMemory, SimulatedRead, SimulatedWrite
 from ..netlist.modules import Module, unit_ports
 from ..netlist.operations import (
+    BlockSum,
     Compare,
     Concat,
     Constant,
@@ -34,6 +35,8 @@ _COMPARE = {"eq", "ne", "ult", "slt"}
 
 def _operation(net: Netlist, node: Node, result: str, args: tuple[str, ...]) -> Operation:
     widths = tuple(net.nodes[i].width for i in node.args)
+    if node.op == "add" and node.value:
+        return BlockSum(result, args, widths[0])
     if node.op in _GATES:
         return Gate(_GATES[node.op], result, args, widths[0])
     if node.op in _COMPARE:

@@ -16,7 +16,8 @@ from allo.dialects.core.integers import as_signed
 class Node:
     """One operation: ``op`` of ``args`` (node numbers), ``width`` bits wide.
 
-    ``value`` is the constant of ``const``, the position of ``input`` and the low bit of ``extract``.
+    ``value`` is the constant of ``const``, the position of ``input``, the low bit of ``extract``, and 1 of an
+    ``add`` in a multiplier block.
     """
 
     op: str
@@ -51,6 +52,10 @@ class Signal:
 
     def __add__(self, other: Signal | int) -> Signal:
         return self._binary("add", other)
+
+    def added_in_block(self, product: Signal) -> Signal:
+        """The sum with a product of one multiplier block, whose adder makes it where it has one."""
+        return self.net.make("add", (self, self._same(product)), self.width, 1)
 
     def __sub__(self, other: Signal | int) -> Signal:
         return self._binary("sub", other)

@@ -33,6 +33,8 @@ def node_delay(net: Netlist, node: Node, device: OperatorDelays) -> float:
         case "eq" | "ne":
             inputs = width * max(1, len(variable))
             return device.level_ns * max(1, ceil(log(inputs, device.fanin) - 1e-9))
+        case "add" if node.value and device.dsp_add_ns:
+            return device.dsp_add_ns
         case "add" | "sub" | "ult" | "slt":
             compared = node.op in ("ult", "slt") and device.compare_bit_ns
             return min(

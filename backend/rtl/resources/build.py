@@ -18,6 +18,7 @@ from ..netlist.memories import (
 )
 from ..netlist.memories import Memory as MemoryOp
 from ..netlist.operations import (
+    BlockSum,
     Compare,
     Concat,
     Constant,
@@ -340,6 +341,10 @@ class Graph(Folding):
         total = terms[0]
         for term in terms[1:]:
             total = self._sum("comb.add", op.width, [total, term])
+        if isinstance(op, BlockSum):
+            for number, _, _ in total:
+                if number >= 0 and self.nodes[number].kind == "add":
+                    self.nodes[number].in_block = True
         return total
 
     def _terms(self, op: Operation) -> list[str]:

@@ -34,7 +34,8 @@ class Node:
         leaves: of logic, what its lookup table reads: (node, bit) as runs name them.
         extra: of logic, lookup tables beside the last one, for each bit.
         written: of a sum, the bits that the text gives it; ``wraps``: whether it may need more;
-            ``below``: the bits that it has in the text below these, where nothing is added.
+            ``below``: the bits that it has in the text below these, where nothing is added; ``in_block``:
+            whether the adder of a multiplier block makes it.
     """
 
     kind: str
@@ -53,6 +54,7 @@ class Node:
     written: int = 0
     wraps: bool = False
     below: frozenset[int] = frozenset()
+    in_block: bool = False
 
     @property
     def fan_out(self) -> float:

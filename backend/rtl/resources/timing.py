@@ -360,6 +360,8 @@ class Timer:
     def _chain(self, node: Node) -> float:
         """The carry chain of a sum."""
         d = self._d
+        if node.in_block and d.block_sum:
+            return d.block_sum
         wire = d.wire + d.spread * max(0.0, log2(max(1, self._fanin_spread(node)) / 8))
         return wire + d.carry + d.carry_bit * max(1, node.made.bit_length())
 

@@ -18,7 +18,7 @@ from allo.backend.rtl.float.flushed.add import add_flushed, subtract_flushed
 from allo.backend.rtl.float.flushed.multiply import multiply_flushed
 from allo.backend.rtl.float.flushed.one_path import add_in_one_path, subtract_in_one_path
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
-from allo.backend.rtl.float.multiply import multiply
+from allo.backend.rtl.float.multiply import Product, multiply
 from allo.backend.rtl.float.native import (
     EXACT_WHERE_TINY,
     NATIVE_FORMATS,
@@ -42,6 +42,7 @@ from ..request import (
     Request,
     combinational,
     draw_netlist,
+    drawn,
     fitted,
     is_integer,
     unit,
@@ -49,7 +50,7 @@ from ..request import (
 from ..spec import Operator
 from ..timing import live_nodes, total_resources
 from .multiply import tiling_of
-from .products import Part, tiled_product
+from .products import Part, cascaded_product, tiled_product
 from .rows import product_of_rows
 
 LARGEST_PIPELINED = 8
@@ -95,16 +96,16 @@ def _arithmetic(request: Request) -> Operator | None:
     smaller = (kind.name, request.clock_mhz) in request.device.smaller_sums
     small = (smaller or kind.flush) and not blocks
 
-    def product(a: Signal, b: Signal) -> Signal:
-        if fabric:
-            parts = Part(a, False), Part(b, False)
-            return product_of_rows(*parts, 2 * kind.precision, tiling.segment)
-        return tiled_product(Part(a, False), Part(b, False), 2 * kind.precision, tiling)
+    def rows(a: Signal, b: Signal) -> Signal:
+        parts = Part(a, False), Part(b, False)
+        return product_of_rows(*parts, 2 * kind.precision, tiling.segment)
+
+    multiplies = request.op == "arith.mulf"
+    product = rows if fabric or not multiplies else _significand_product(request, kind)
 
     def draw(a: Signal, b: Signal) -> Signal:
-        if request.op == "arith.mulf":
-            drawn = multiply_flushed if kind.flush else multiply
-            return drawn(a, b, kind, product)
+        if multiplies:
+            return _whole_product(kind)(a, b, kind, product)
         return draw_sum(a, b, quick=not small)
 
     def draw_sum(a: Signal, b: Signal, *, quick: bool = False) -> Signal:
@@ -121,19 +122,48 @@ def _arithmetic(request: Request) -> Operator | None:
 
     def pace(a: Signal, b: Signal) -> Signal:
         plain = replace(kind, flush=False)
-        if request.op == "arith.mulf":
+        if multiplies:
             return paced_multiply(a, b, plain, product)
         return add(a, b, plain, quick=True)
 
     name = request.op.removeprefix("arith.").removesuffix("f")
     native = binary_native(request.op, kind)
-    multiplies = request.op == "arith.mulf"
     paced = pace if (multiplies or kind.flush) and not request.device.packs else None
     quick = None if multiplies or kind.flush or not small else partial(draw_sum, quick=True)
     made = "_fabric" if fabric else "_dsp" if blocks else ""
     label = f"f{name}_{kind.label}{made}"
     spread = request.device.packs if multiplies else kind.flush
     return unit(request, Drawing(label, draw, native, pace=paced, quick=quick, spread=spread))
+
+
+def _whole_product(kind: FloatFormat) -> Callable[[Signal, Signal, FloatFormat, Product], Signal]:
+    """The drawing of a product, as the format treats subnormals."""
+    return multiply_flushed if kind.flush else multiply
+
+
+def _significand_product(request: Request, kind: FloatFormat) -> Product:
+    """The exact product of two significands: a cascade of blocks, but where that takes more cycles.
+
+    At clocks that no block reaches without registers inside, cycles fewer by other sums are of no use.
+    """
+    tiling = tiling_of(request)
+
+    def tiled(a: Signal, b: Signal) -> Signal:
+        return tiled_product(Part(a, False), Part(b, False), 2 * kind.precision, tiling)
+
+    def cascaded(a: Signal, b: Signal) -> Signal:
+        return cascaded_product(a, b, tiling)
+
+    if not tiling.adder or kind.precision <= tiling.large:
+        return tiled
+
+    def cycles(product: Product) -> int:
+        net = drawn(lambda a, b: _whole_product(kind)(a, b, kind, product), request.widths)
+        return stages(net, request.device, request.clock_mhz, tables=request.device.packs)
+
+    if request.budget_ns < request.device.dsp_ns:
+        return cascaded
+    return min(cascaded, tiled, key=cycles)
 
 
 def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
@@ -184,17 +214,12 @@ def _fast_product(request: Request, kind: FloatFormat) -> Operator:
         scaled = _scaled(request, kind, place)
         if scaled is not None:
             return fitted(request, scaled)
-    drawn = multiply_flushed if kind.flush else multiply
-    tiling = tiling_of(request)
-
-    def product(a: Signal, b: Signal) -> Signal:
-        return tiled_product(Part(a, False), Part(b, False), 2 * kind.precision, tiling)
-
+    product = _significand_product(request, kind)
     return unit(
         request,
         Drawing(
             f"fmul_{kind.label}_fast",
-            lambda a, b: drawn(a, b, kind, product),
+            lambda a, b: _whole_product(kind)(a, b, kind, product),
             binary_native(request.op, kind),
             spread=True,
             tables=True,

@@ -28,7 +28,7 @@ NATIVE_BITS = 64
 def tiling_of(request: Request) -> Tiling:
     """The device's multiplier block and carry chain."""
     large, small = request.device.dsp_shape
-    return Tiling(large, small, segment_bits(request))
+    return Tiling(large, small, segment_bits(request), request.device.dsp_adder)
 
 
 def _build(request: Request) -> Operator:

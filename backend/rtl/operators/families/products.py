@@ -24,12 +24,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """How products are cut: operand widths of an unsigned multiplier block, the larger first, and
-    the longest carry chain of the sum, in bits."""
+    """How products are cut: operand widths of an unsigned multiplier block, the larger first, the
+    longest carry chain of the sum, in bits, and the bits of the adder in a block, 0 where it has none."""
 
     large: int
     small: int
     segment: int
+    adder: int = 0
 
 
 def tiled_product(a: Part, b: Part, width: int, tiling: Tiling) -> Signal:
@@ -69,6 +70,58 @@ def _row(a: Part, b: Part, step: int, width: int, segment: int) -> Part:
         signed = piece.signed or b.signed
         products.append(Part(piece.resized(bits) * b.resized(bits), signed))
     return sum_shifted(products, step, width, segment)
+
+
+def cascaded_product(a: Signal, b: Signal, tiling: Tiling) -> Signal:
+    """``a * b``, both unsigned, summed by the adders of the blocks.
+
+    ``a`` is cut into columns. A column is a chain of blocks: each adds its product to what the one before
+    it has above its lowest digit, which is the form that synthesis tools know as a cascade of blocks. Logic
+    sums the columns. The last bit of ``a``, if it is alone, has no blocks: as many places of its row as there
+    is room for go into the first sum of the last column, and the rest is added to the first column.
+    """
+    width = a.width + b.width
+    starts = range(0, a.width, tiling.large)
+    columns = [a.bits(low, min(tiling.large, a.width - low)) for low in starts]
+    row: Signal | None = None
+    if len(columns) > 1 and columns[-1].width == 1:
+        row = b & columns.pop().repeat(b.width)
+    sums = [_chain(column, b, tiling) for column in columns[:-1]]
+    # Two bits less than the adder has: the sum shall not reach its sign.
+    room = tiling.adder - 2 - tiling.large if row is not None else 0
+    if row is not None and room > 0:
+        first = cat(row.bits(0, min(room, b.width)), a.net.const(0, tiling.large))
+        sums.append(_chain(columns[-1], b, tiling, first))
+        row = row.bits(room, b.width - room) if room < b.width else None
+    else:
+        sums.append(_chain(columns[-1], b, tiling))
+    parts = [Part(sum_, False) for sum_ in sums]
+    total = parts[0]
+    if row is not None:
+        distance = len(columns) * tiling.large + max(0, room)
+        total = _add_shifted(total, Part(row, False), distance, width, tiling.segment)
+    for index, part in enumerate(parts[1:], 1):
+        total = _add_shifted(total, part, index * tiling.large, width, tiling.segment)
+    return total.resized(width)
+
+
+def _chain(column: Signal, b: Signal, tiling: Tiling, first: Signal | None = None) -> Signal:
+    """``column * b + first`` by blocks behind one another, the lowest digit of ``b`` first."""
+    step, above = tiling.small, first
+    most = column.width + b.width + int(first is not None)
+    found: list[Signal] = []
+    for low in range(0, b.width, step):
+        digit = b.bits(low, min(step, b.width - low))
+        bits = column.width + digit.width
+        product = column.zext(bits) * digit.zext(bits)
+        if above is not None:
+            bits = min(max(bits, above.width) + 1, most - low)
+            product = above.zext(bits).added_in_block(product.zext(bits))
+        if low + step >= b.width:
+            break
+        found.append(product.bits(0, step))
+        above = product.bits(step, product.width - step)
+    return cat(product, *reversed(found))
 
 
 def sum_shifted(parts: list[Part], step: int, width: int, segment: int) -> Part:

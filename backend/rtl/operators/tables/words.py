@@ -57,7 +57,7 @@ class Mapper:
                 return self._mux(*operands)
             case "eq" | "ne":
                 return (self._unequal(*operands),)
-            case "add" | "sub":
+            case "add" | "sub" if not (node.value and self.device.dsp_add_ns):
                 return self._sum(*operands, minus=node.op == "sub")
             case "slt" if all(bit is ZERO for bit in operands[1]):
                 return operands[0][-1:]
