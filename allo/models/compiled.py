@@ -105,6 +105,8 @@ def built_for(
         return schedule
     if target == "llvm":
         built = schedule.build()
+    elif schedule.latency is not None:
+        built = schedule.build(target=target, clock_mhz=schedule.latency.clock_mhz)
     else:
         options: dict[str, Any] = {"mode": mode, "project": project} if target in MODES else {}
         if target in PROJECTS and project != PROJECT:  # hardware writes one where it is asked to

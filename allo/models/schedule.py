@@ -6,6 +6,7 @@ from allo.frontend.kernel_module import KernelModule
 from allo.schedule.primitives.functions.compose import compose_on
 
 from .graph import Model
+from .latency import Latency
 from .lowering import Generated
 from .modules.explain import Explanation, explained
 from .modules.state import ModelState
@@ -21,10 +22,12 @@ class ModelSchedule(ModelState):
     Attributes:
         source: the kernels, as they were written for the model.
         operators: the ATen operators that the exported model calls.
+        latency: of a network with its weights in the logic that was made for one.
     """
 
     source: str
     operators: frozenset[str]
+    latency: Latency | None = None
 
     def __init__(
         self, kernel: KernelModule, generated: Generated, exported: Model, origin: Origin

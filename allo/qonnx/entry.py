@@ -8,11 +8,13 @@ from typing import Any
 from allo.dialects.diagnostics import ModelError
 from allo.models.compiled import built_for, schedule_of
 from allo.models.graph import Model
-from allo.models.integers.embedded import embed, tabulate_neurons
+from allo.models.integers.embedded import tabulate_neurons
+from allo.models.integers.latency import embedded
 from allo.models.integers.neurons import TABLES, with_neurons
 from allo.models.integers.reference import Reference
 from allo.models.integers.results import with_integer_results
 from allo.models.origin import ReferenceOrigin
+from allo.models.schedule import ModelSchedule
 from allo.models.storage.choices import Storage
 from allo.models.streams.schedule import CLOCK_MHZ, Streams, check_options, streamed
 from allo.models.types import Types
@@ -78,6 +80,7 @@ def from_qonnx(
     results: str = "float",
     streams: bool = False,
     target_fps: float | None = None,
+    target_latency_ns: float | None = None,
     clock_mhz: float = CLOCK_MHZ,
     resources: Mapping[str, int] | None = None,
     verify: bool | float = False,
@@ -115,6 +118,10 @@ def from_qonnx(
             other: of networks of signs, from an ``input_type`` of int8. Of the options above, only
             ``samples`` goes with it. The schedule has ``folds``.
         target_fps: of layers on streams, how many images a second their foldings shall reach.
+        target_latency_ns: of layers on streams, from the first element of an image that comes alone to the
+            last one of its result. With ``weights="embedded"``, from a sample to its result: the schedule is
+            that of the smallest network which meets it, and has ``latency``, whose ``clock_mhz`` is the
+            highest clock with which it does.
         clock_mhz: for which the foldings are chosen.
         resources: of which they may take, ``"dsp"``, ``"lut"`` and ``"bram"`` (18 kbit).
         verify: compare with the exact reference on one random input now, and after each step of the
@@ -136,7 +143,10 @@ def from_qonnx(
         'tables="always"': tables == "always",
         'results="integers"': results == "integers",
     }
-    check_options(streams, beside, {"target_fps": target_fps, "resources": resources})
+    only = {"target_fps": target_fps, "resources": resources}
+    if weights != "embedded":
+        only["target_latency_ns"] = target_latency_ns
+    check_options(streams, beside, only)
     graph, _ = read(model)
     made = converted(graph, input_type, accept_error).made
     if results == "integers":
@@ -154,14 +164,19 @@ def from_qonnx(
         "the reference of the QONNX file",
     )
     if streams:
-        asked = Streams(samples or 1, target_fps, clock_mhz, resources)
+        asked = Streams(samples or 1, target_fps, clock_mhz, resources, target_latency_ns)
         streaming = streamed(made, origin, asked)
         return streaming if target == "mlir" else streaming.build(target)
-    schedule = schedule_of(made, origin, types, storage, samples)
+
+    def make() -> ModelSchedule:
+        return schedule_of(made, origin, types, storage, samples)
+
     if weights == "embedded":
-        embed(schedule, made)
-    elif tables != "never" and not storage.any_arguments:
-        tabulate_neurons(schedule)
+        schedule = embedded(make, made, target_latency_ns)
+    else:
+        schedule = make()
+        if tables != "never" and not storage.any_arguments:
+            tabulate_neurons(schedule)
     return built_for(
         schedule,
         len(made.inputs),

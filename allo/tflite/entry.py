@@ -38,6 +38,7 @@ def from_tflite(
     lanes: int | None = None,
     streams: bool = False,
     target_fps: float | None = None,
+    target_latency_ns: float | None = None,
     clock_mhz: float = CLOCK_MHZ,
     resources: Mapping[str, int] | None = None,
     verify: bool = False,
@@ -68,6 +69,8 @@ def from_tflite(
         streams: layers are processes joined by streams, all at work at once on images one behind the
             other. Of the options above, only ``samples`` goes with it. The schedule has ``folds``.
         target_fps: of layers on streams, how many images a second their foldings shall reach.
+        target_latency_ns: of layers on streams, from the first element of an image that comes alone to the
+            last one of its result.
         clock_mhz: for which the foldings are chosen.
         resources: of which they may take, ``"dsp"``, ``"lut"`` and ``"bram"`` (18 kbit).
         verify: compare with the integer reference on random inputs now, and after each step of the
@@ -96,9 +99,14 @@ def from_tflite(
         "verify": verify,
         "lanes": lanes,
     }
-    check_options(streams, beside, {"target_fps": target_fps, "resources": resources})
+    only = {
+        "target_fps": target_fps,
+        "target_latency_ns": target_latency_ns,
+        "resources": resources,
+    }
+    check_options(streams, beside, only)
     if streams:
-        asked = Streams(samples or 1, target_fps, clock_mhz, resources)
+        asked = Streams(samples or 1, target_fps, clock_mhz, resources, target_latency_ns)
         streaming = streamed(graph, origin, asked)
         return streaming if target == "mlir" else streaming.build(target)
     storage = Storage(weights_as_args, layouts or {})

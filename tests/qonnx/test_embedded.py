@@ -13,7 +13,7 @@ from qonnx.transformation.infer_shapes import InferShapes
 from allo.designs.quantised.perceptron import Perceptron, exported
 from allo.designs.quantised.sparse import Shape, Sparse
 from allo.designs.quantised.sparse_onnx import exported as exported_sparse
-from allo.errors import ModelError
+from allo.errors import ModelError, OptionError
 from allo.frontend import from_qonnx
 from allo.ir.types import Int, UInt, int8
 from allo.models.integers import neurons
@@ -52,6 +52,26 @@ def test_a_sample_in_each_cycle(dense):
     for built in (s.build(), hardware):
         assert np.array_equal(built(x) * 2.0**-3, expected)
     assert hardware.cycles == hardware.report.cycles == SAMPLES + loop.depth - 1
+
+
+def test_a_latency_is_that_of_the_simulated_pipeline(dense):
+    model, x, expected = dense
+    options = {"weights": "embedded", "results": "integers", "samples": SAMPLES, "target": "mlir"}
+    s = from_qonnx(model, input_type=(UInt(4), 1 / 16), target_latency_ns=30, **options)
+    found = s.latency
+    hardware = s.build(target="verilog", simulator="jit", clock_mhz=found.clock_mhz)
+    assert np.array_equal(hardware(x) * 2.0**-3, expected)
+    cycles = hardware.cycles - (SAMPLES - 1)  # of the first sample, as one comes in each cycle
+    period = 1000 / hardware.report.registered_mhz
+    assert cycles == found.cycles and cycles * period == pytest.approx(found.ns, rel=0.02)
+    assert found.ns <= 30 and found.cycles > 1
+
+
+def test_a_latency_that_no_clock_meets(dense):
+    options = {"weights": "embedded", "samples": SAMPLES, "target": "mlir"}
+    with pytest.raises(OptionError, match="layer layer_0 sets the bound, in which 4 a") as caught:
+        from_qonnx(dense[0], input_type=(UInt(4), 1 / 16), target_latency_ns=1, **options)
+    assert "ask for at least" in str(caught.value)
 
 
 def test_float_results_are_tables_too(dense):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allo.designs.quantised.convolutions import network_of_signs
-from allo.errors import OptionError, UnsupportedOperatorError
+from allo.errors import ModelError, OptionError, UnsupportedOperatorError
 from allo.frontend import from_qonnx
 from allo.ir.types import int8
 
@@ -24,6 +24,35 @@ def test_a_small_network_of_cnv_s_kind() -> None:
     np.testing.assert_array_equal(module(images), expected)
     assert module.cycles == module.report.cycles
     assert (expected[0] != expected[1]).any()
+
+
+LATENCY = {"input_type": (int8, 1 / 128), "target": "mlir", "streams": True}
+
+
+def test_a_latency_is_met_and_is_the_simulated_one() -> None:
+    model, most = network_of_signs(((4,), (8,)), (16, 6), 12, seed=3), 30_000
+    s = from_qonnx(model, target_latency_ns=most, **LATENCY)
+    module = s.build(target="verilog", simulator="jit", device="xc7", clock_mhz=100)
+    module(np.zeros((1, 3, 12, 12), np.int8))
+    simulated = module.cycles * 10
+    assert simulated <= most and abs(s.latency_ns / simulated - 1) < 0.04
+    slow = from_qonnx(model, **LATENCY)  # the least that there is
+    area = [sum(fold.lut for fold in each.folds.values()) for each in (slow, s)]
+    assert slow.latency_ns > 1.5 * simulated and area[0] < area[1]
+
+
+def test_a_latency_that_no_folding_meets() -> None:
+    model = network_of_signs(((4,), (8,)), (16, 6), 12, seed=3)
+    with pytest.raises(OptionError, match="at least, of which 587 go to layer conv_0_0") as caught:
+        from_qonnx(model, target_latency_ns=5_000, **LATENCY)
+    least = int(str(caught.value).split("ask for at least ")[1].split(" ns")[0].replace(",", ""))
+    found = from_qonnx(model, target_latency_ns=least, **LATENCY)
+    assert found.latency_ns <= least < 12_050  # what the next error says of 2,000 LUT
+    few = {"dsp": 0, "lut": 2_000, "bram": 0}
+    with pytest.raises(OptionError, match="within the resources from the first element"):
+        from_qonnx(model, target_latency_ns=least, resources=few, **LATENCY)
+    with pytest.raises(ModelError, match="target_latency_ns is -1, and no latency"):
+        from_qonnx(model, target_latency_ns=-1, **LATENCY)
 
 
 def test_levels_of_more_than_a_sign_are_refused() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from allo.backend.rtl.plan.exact.cp_sat import cp_sat
 
@@ -12,14 +13,21 @@ SCALE = 1_000_000
 """What all there is of a resource counts in the sum that is made least."""
 
 
+type Demand = Callable[[Any, list[list[Any]]], Any]
+"""Adds conditions to a model, of a variable for each row of each table; what is made least, or None."""
+
+
 def cheapest(
-    tables: Sequence[Sequence[Mapping[str, int]]], limits: Mapping[str, int]
+    tables: Sequence[Sequence[Mapping[str, int]]],
+    limits: Mapping[str, int],
+    demand: Demand | None = None,
 ) -> list[int] | None:
     """The row of each table, so that the shares of what there is add up to the least.
 
     Args:
         tables: rows of what each choice takes, by resource.
         limits: what there is of each resource.
+        demand: what else the rows shall meet; an expression that it returns is made least instead.
 
     Returns:
         The number of the row in each table; None where no rows are within the limits together.
@@ -37,12 +45,12 @@ def cheapest(
     ]
     for kind, most in limits.items():
         model.add(sum(row[kind] * variable for variable, row in pairs) <= most)
-    model.minimize(
-        sum(
-            sum(row[kind] * SCALE // max(most, 1) for kind, most in limits.items()) * variable
-            for variable, row in pairs
-        )
+    aim = demand(model, chosen) if demand else None
+    shares = sum(
+        sum(row[kind] * SCALE // max(most, 1) for kind, most in limits.items()) * variable
+        for variable, row in pairs
     )
+    model.minimize(shares if aim is None else aim)
     solver = cp_sat.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = WORK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Literal
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
@@ -14,7 +15,7 @@ from ..lowering import TOP
 from ..schedule import ModelSchedule
 
 _SAMPLES = "samples"
-_SUMS = ("levels.dense", "levels.matmul")
+SUMS = ("levels.dense", "levels.matmul")
 MOST_WORDS = 1024
 """Words of a table of levels that becomes lookup tables; a longer one stays an array."""
 
@@ -31,14 +32,16 @@ def tabulate_neurons(schedule: ModelSchedule) -> None:
         schedule.tabulate(band[list(dict(band))[-1]])
 
 
-def embed(schedule: ModelSchedule, model: Model) -> None:
+def embed(schedule: ModelSchedule, model: Model, depth: Literal["least"] | None = "least") -> None:
     """Make a network one pipeline that takes a sample in each cycle, with its weights in the logic.
 
-    Products by constants become additions, as few behind one another as there can be; arrays within a sample
-    are wires and registers. Tables of few levels, such as those of float results, are lookup tables, too.
+    Products by constants become additions, by default as few behind one another as there can be; arrays
+    within a sample are wires and registers. Tables of few levels, such as those of float results, are lookup
+    tables, too.
 
     Args:
         model: what the schedule was made of.
+        depth: None for the fewest additions.
 
     Raises:
         ModelError: the schedule has no loop over samples.
@@ -55,11 +58,11 @@ def embed(schedule: ModelSchedule, model: Model) -> None:
         if choice.target == "levels.table" and choice.operator in short and choice.function != TOP:
             band = schedule.get_loops(choice.function)[choice.nests[0]]
             schedule.tabulate(band[list(dict(band))[-1]])
-        if choice.target in _SUMS and choice.function != TOP:
+        if choice.target in SUMS and choice.function != TOP:
             band = schedule.get_loops(choice.function)[choice.nests[0]]
             loops = list(dict(band))
             axis = loops[1] if choice.target == "levels.dense" else loops[0]
-            schedule.constant_multiply(band[axis], depth="least")
+            schedule.constant_multiply(band[axis], depth=depth)
     functions = functions_of(schedule.module.operation)
     for name in functions:
         if name != TOP:

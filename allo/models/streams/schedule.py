@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from allo.frontend.build import build_module
 from allo.schedule.schedule import Schedule
 
 from ..graph import Model
+from ..latency import check_latency
 from ..origin import EachSample, Origin, each_sample
 from ..places import place_of_caller
 from .reading import LIBRARY, Reading
@@ -33,13 +35,28 @@ class StreamSchedule(Schedule):
         folds: the folding of each, by its name.
         image_shape: of an image as it lies.
         result_shape: of a result.
+        clock_mhz: for which the foldings are chosen.
     """
+
+    clock_mhz = CLOCK_MHZ
 
     def __init__(self, kernel: Any, origin: Origin, reading: Reading, folds: Mapping[str, Any]):
         super().__init__(kernel)
         self.origin, self.layers, self.folds = origin, reading.layers, dict(folds)
         self.image_shape, self.result_shape = reading.array_shape, reading.result
         self._dtype = "int8" if reading.table is None else "float32"
+        self._image = reading.image[0], prod(reading.image[1])
+
+    @property
+    def latency_cycles(self) -> int:
+        """From the first element of an image that comes alone to the last one of its result, foretold."""
+        found = import_module(LIBRARY).latency(self.layers, self._image, self.folds)
+        return int(found)
+
+    @property
+    def latency_ns(self) -> float:
+        """The same in nanoseconds, at the clock for which the foldings are chosen."""
+        return self.latency_cycles * 1000 / self.clock_mhz
 
     def build(self, target: str | None = None, *args: Any, **options: Any) -> Any:
         """As ``Schedule.build``; what is built takes images and returns the results."""
@@ -80,12 +97,14 @@ class Streams:
         target_fps: images a second; None for the foldings that take the least.
         clock_mhz: for which they are chosen.
         resources: that there are.
+        target_latency_ns: from the first element of an image that comes alone to the last one of its result.
     """
 
     samples: int = 1
     target_fps: float | None = None
     clock_mhz: float = CLOCK_MHZ
     resources: Mapping[str, int] | None = None
+    target_latency_ns: float | None = None
 
 
 def check_options(streams: bool, beside: Mapping[str, object], only: Mapping[str, object]) -> None:
@@ -119,19 +138,20 @@ def streamed(model: Model, origin: Origin, asked: Streams) -> StreamSchedule:
     Raises:
         UnsupportedOperatorError: an operator that no streaming layer is for.
         OptionError: a target that no folding meets; the layer that sets the bound is named.
-        ModelError: a target that is no rate.
+        ModelError: a target that is no rate or no latency.
     """
     library = import_module(LIBRARY)
-    if asked.target_fps is not None and not asked.target_fps > 0:
-        raise ModelError(
-            f"target_fps is {asked.target_fps!r}, and no rate.",
-            place_of_caller(),
-            help="give images a second, such as target_fps=1000.",
-        )
+    _check_targets(asked)
     origin = each_sample(origin, asked.samples)
     reading = Reading(model)
-    target = library.Target(asked.target_fps or 1e-9, asked.clock_mhz, asked.resources or RESOURCES)
-    folds = library.choose(reading.layers, target)
+    target = library.Target(
+        asked.target_fps or 1e-9,
+        asked.clock_mhz,
+        asked.resources or RESOURCES,
+        asked.target_latency_ns,
+    )
+    image = reading.image[0], prod(reading.image[1])
+    folds = library.choose(reading.layers, target, image)
     made = library.assemble(
         "network",
         reading.layers,
@@ -142,5 +162,17 @@ def streamed(model: Model, origin: Origin, asked: Streams) -> StreamSchedule:
         table=reading.table,
     )
     schedule = StreamSchedule(build_module(made.region()), origin, reading, folds)
+    schedule.clock_mhz = asked.clock_mhz
     made.apply(schedule)
     return schedule
+
+
+def _check_targets(asked: Streams) -> None:
+    """Refuse a rate or a latency that is none."""
+    if asked.target_fps is not None and not asked.target_fps > 0:
+        raise ModelError(
+            f"target_fps is {asked.target_fps!r}, and no rate.",
+            place_of_caller(),
+            help="give images a second, such as target_fps=1000.",
+        )
+    check_latency(asked.target_latency_ns)

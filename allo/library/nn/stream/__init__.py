@@ -7,7 +7,7 @@ Each unit is a kernel with a default schedule. :class:`Network` joins units by s
 from .assemble import assemble
 from .bits import Largest, Signs
 from .ends import Rounding, add, requantise
-from .folding import Target, choose
+from .foldings.choose import Target, choose, latency
 from .layers import Fold, Layer, Product, Sum, Whole
 from .network import Network
 from .pools import largest
@@ -36,6 +36,7 @@ __all__ = [
     "choose",
     "fork",
     "largest",
+    "latency",
     "lookup",
     "matrix_vector",
     "requantise",

@@ -13,6 +13,8 @@ from .words import fork, lookup, resize, sink, source
 _MORE = 1.1
 """What a FIFO beside other layers holds more than what these have taken before they give."""
 _FEW = 32
+_WIDEST = 1024
+"""Bits of a word, at most."""
 
 
 def assemble(
@@ -69,12 +71,20 @@ def assemble(
                 depth = ceil(idle / slowest * sizes[value] * _MORE / simd) + _FEW
             made.depths[mine] = depth
             wanted = folds[layer.name].simd
+            between = _between(simd, wanted, elements, bits[value])
+            if between is not None:
+                unit = resize(elements, simd, between, bits=bits[value], name=f"{mine}_part")
+                made.add(unit, come=mine, go=f"{mine}_parts")
+                made.depths[mine] = depth if isinstance(layer, Sum | Whole) else 2
+                mine = f"{mine}_parts"
             if wanted != simd:
                 narrow = f"{mine}_words"
-                unit = resize(elements, simd, wanted, bits=bits[value], name=f"{mine}_resize")
+                come_simd = between or simd
+                unit = resize(elements, come_simd, wanted, bits=bits[value], name=f"{mine}_resize")
                 made.add(unit, come=mine, go=narrow)
                 made.depths[narrow] = layer.holds(folds[layer.name])
-                made.depths[mine] = depth if isinstance(layer, Sum | Whole) else 2
+                if between is None:
+                    made.depths[mine] = depth if isinstance(layer, Sum | Whole) else 2
                 mine = narrow
             ends[layer.name, position] = mine
 
@@ -105,6 +115,14 @@ def assemble(
             end = lookup(samples, layer.elements, table, bits=layer.bits)
         made.add(end, come=result, result="result")
     return made
+
+
+def _between(simd: int, wanted: int, elements: int, bits: int) -> int | None:
+    """The words between two whose widths do not divide each other: wide ones, which go as quickly."""
+    if simd % wanted == 0 or wanted % simd == 0:
+        return None
+    wide = lcm(simd, wanted)
+    return wide if elements % wide == 0 and wide * bits <= _WIDEST else gcd(simd, wanted)
 
 
 def _width(readers: Sequence[tuple[Layer, int]], folds: Mapping[str, Fold]) -> int:

@@ -74,3 +74,11 @@ def whole(
             pipeline_innermost(s, each)
 
     return unit(calling, name, schedule, locals())
+
+
+def cycles_of(function: Callable[..., Any]) -> int:
+    """The cycles of a function as it runs in such a unit; it is built for the default device to know them."""
+    s = allo.customize(function)
+    for each in list(s.func_args):
+        pipeline_innermost(s, each)
+    return int(s.build(target="verilog").report.cycles)
