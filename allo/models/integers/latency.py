@@ -11,9 +11,8 @@ from allo.dialects.diagnostics import OptionError
 from allo.dialects.sums.adders import least_depth
 
 from ..graph import Model, Ref
-from ..latency import Latency, check_latency
 from ..places import place_of_caller
-from ..schedule import ModelSchedule
+from ..schedule import Latency, ModelSchedule, check_latency
 from .embedded import SUMS, embed
 
 type Depth = Literal["least"] | None

@@ -15,9 +15,9 @@ from allo.frontend.build import build_module
 from allo.schedule.schedule import Schedule
 
 from ..graph import Model
-from ..latency import check_latency
 from ..origin import EachSample, Origin, each_sample
 from ..places import place_of_caller
+from ..schedule import check_latency
 from .reading import LIBRARY, Reading
 
 CLOCK_MHZ = 100.0
