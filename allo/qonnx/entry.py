@@ -115,8 +115,8 @@ def from_qonnx(
         results: ``"float"``, or ``"integers"``: what the scale of a result multiplies. A softmax at the
             end, which keeps their order, is then left out.
         streams: layers are processes joined by streams, all at work at once on images one behind the
-            other: of networks of signs, from an ``input_type`` of int8. Of the options above, only
-            ``samples`` goes with it. The schedule has ``folds``.
+            other, from an ``input_type`` of integers. Of the options above, only ``samples`` and
+            ``results`` go with it. The schedule has ``folds``.
         target_fps: of layers on streams, how many images a second their foldings shall reach.
         target_latency_ns: of layers on streams, from the first element of an image that comes alone to the
             last one of its result. With ``weights="embedded"``, from a sample to its result: the schedule is
@@ -141,7 +141,6 @@ def from_qonnx(
         "verify": verify,
         'weights="embedded"': weights == "embedded",
         'tables="always"': tables == "always",
-        'results="integers"': results == "integers",
     }
     only = {"target_fps": target_fps, "resources": resources}
     if weights != "embedded":

@@ -11,6 +11,7 @@ import allo.dataflow as df
 from allo.errors import OptionError
 from allo.ir.types import Stream, UInt
 from allo.library.nn import stream
+from allo.library.nn.stream.steps import COMPARED, LOOKED_UP, SCALED, SEARCHED
 from allo.tflite.fixedpoint import divided, high
 
 HARDWARE = {"target": "verilog", "simulator": "jit", "device": "xc7", "clock_mhz": 100}
@@ -156,3 +157,62 @@ def test_ends_round_as_tflite_does() -> None:
     expected = divided(high(sums + bias, factor), right)
     found, _ = through(unit, words(sums.reshape(-1, 2), 17), 50)
     assert found == words(np.clip(expected - 3, -100, 127))
+
+
+LEVELS = stream.Element(3, signed=False)
+LIMITS = np.sort(np.random.default_rng(3).integers(-60, 60, (4, 6)), 1)
+FUNCTIONS = {
+    COMPARED: stream.Steps(LEVELS, LIMITS, 1, np.array([0, 1, 0, 1])),
+    SEARCHED: stream.Steps(LEVELS, LIMITS, 1, np.array([0, 1, 0, 1])),
+    LOOKED_UP: stream.Steps(LEVELS, table=np.arange(128)[None] * 7 % 8, low=-64),
+    SCALED: stream.Steps(stream.Element(9), offset=np.array([5, -3, 0, 9]), factor=3, right=1),
+}
+
+
+@pytest.mark.parametrize("method", FUNCTIONS)
+def test_levels_of_sums(method: str) -> None:
+    function = FUNCTIONS[method]
+    sums = np.random.default_rng(4).integers(-64, 64, (9, 4))
+    sums[0], sums[1] = LIMITS[:, 2], LIMITS[:, 2] - 1
+    unit = stream.steps(
+        stream.Element(7), function, channels=4, pe=2, simd=4, lanes=2, vectors=9, method=method
+    )
+    if function.table is not None:
+        expected = (sums + 64) * 7 % 8
+    elif function.offset is not None:
+        expected = (sums * 3 + function.offset) >> 1
+    else:
+        reached = (sums[..., None] >= LIMITS).sum(-1)
+        expected = 1 + np.where(function.falling, 6 - reached, reached)
+    found, module = through(unit, words(sums.reshape(-1, 2), 7), 9)
+    assert found == words(expected, function.element.bits)
+    assert module.cycles == module.report.cycles
+    assert found != words(expected[:, ::-1], function.element.bits)
+
+
+@pytest.mark.parametrize(("least", "most"), [(-1, 1), (-8, 7)])
+def test_products_of_few_bits(least: int, most: int) -> None:
+    rng = np.random.default_rng(5)
+    matrix = rng.integers(least, most + 1, (4, 6))
+    matrix[0], matrix[1] = least, most
+    vectors = rng.integers(0, 16, (5, 6))
+    vectors[0] = 15
+    kinds = {"element": stream.Element(4, signed=False), "weight": stream.Element.of(least, most)}
+    unit = stream.matrix_vector(matrix, pe=2, simd=3, vectors=5, **kinds)
+    sums = vectors @ matrix.T
+    expected = words(sums.reshape(-1, 2), stream.sum_bits(matrix, 0, 15))
+    found, module = through(unit, words(vectors.reshape(-1, 3), 4), len(expected))
+    assert found == expected
+    assert module.report.resources.get("dsp", 0) == 0
+    assert found != words((sums + 1).reshape(-1, 2), stream.sum_bits(matrix, 0, 15))
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_pools_of_levels(adds: bool) -> None:
+    elements = np.random.default_rng(6).integers(
+        0, 8, (3, 2, 5, 2)
+    )  # [place, word, window, channel]
+    unit = stream.pooled(4, 5, element=LEVELS, adds=adds, simd=2, vectors=3)
+    expected = elements.sum(2) if adds else elements.max(2)
+    found, _ = through(unit, words(elements.reshape(-1, 2), 3), 6)
+    assert found == words(expected.reshape(-1, 2), 6 if adds else 3)

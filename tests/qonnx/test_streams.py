@@ -1,16 +1,19 @@
-"""Networks of signs whose layers are processes, joined by streams."""
+"""Networks of signs and of levels whose layers are processes, joined by streams."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from allo.designs.quantised.convolutions import network_of_signs
+from allo.designs.quantised.levels import network_of_levels, residual_network
 from allo.errors import ModelError, OptionError, UnsupportedOperatorError
 from allo.frontend import from_qonnx
 from allo.ir.types import int8
 
-from .support import Network
+from .support import SHARED, Network, Pair
 
 
 def test_a_small_network_of_cnv_s_kind() -> None:
@@ -55,22 +58,123 @@ def test_a_latency_that_no_folding_meets() -> None:
         from_qonnx(model, target_latency_ns=-1, **LATENCY)
 
 
-def test_levels_of_more_than_a_sign_are_refused() -> None:
+UNIT = 1 / 128
+HARDWARE = {"target": "verilog", "simulator": "jit", "device": "xc7", "clock_mhz": 100}
+
+
+def check(model: Any, unit: float = UNIT, count: int = 2, **options: Any) -> Any:
+    """The hardware of a network, of whose images every result was that of qonnx's executor."""
+    pair = Pair(model, (int8, unit))
+    ((_, shape),) = pair.graph.inputs.items()
+    given = (int8, unit)
+    s = from_qonnx(model, input_type=given, target="mlir", samples=count, streams=True, **options)
+    images = np.random.default_rng(0).integers(-128, 128, (count, *shape)).astype(np.int8)
+    expected = [pair.expected(image.astype(np.float32) * np.float32(unit))[0] for image in images]
+    module = s.build(**HARDWARE)
+    np.testing.assert_array_equal(module(images), np.stack(expected))
+    assert len(np.unique(expected)) > 1
+    images[0] = -images[1]
+    assert (module(images) != np.stack(expected)).any()
+    return module
+
+
+def small(weight_bits: int, bits: int) -> Any:
+    """A residual block between two layers."""
     net = Network()
-    image = net.input(1, 3, 6, 6)
-    weights = net("BipolarQuant", np.ones((2, 3, 3, 3)), np.float32(1))
-    sums = net("Conv", image, weights, kernel_shape=[3, 3])
-    model = net.model(net.quant(sums, 0.5, 4))
-    with pytest.raises(
-        UnsupportedOperatorError, match="gives 16 levels, and no streaming"
-    ) as caught:
-        from_qonnx(model, input_type=(int8, 1 / 128), streams=True)
-    assert "activations of BipolarQuant" in str(caught.value)
+    rng = np.random.default_rng(3)
+    most = max(1, (1 << (weight_bits - 1)) - 1)
+
+    def product(kind: str, x: str, shape: tuple[int, ...], **options: Any) -> str:
+        weights = net.quant(rng.normal(0, most, shape), 1.0, weight_bits, narrow=1)
+        return net(kind, x, weights, **options)
+
+    def levels(x: str, scale: float) -> str:
+        return net.quant(net("Relu", x), scale, bits, signed=0)
+
+    same = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    first = levels(product("Conv", net.input(1, 1, 4, 4), (2, 1, 3, 3), **same), 0.25)
+    second = levels(product("Conv", first, (2, 2, 3, 3), **same), 0.5)
+    both = levels(net("Add", first, second), 0.5)
+    return net.model(product("MatMul", net("Flatten", both), (32, 2)))
+
+
+def test_a_residual_block_of_two_bits() -> None:
+    module = check(small(2, 2), target_fps=100_000)
+    assert module.cycles == module.report.cycles
+
+
+@pytest.mark.parametrize(("weight_bits", "bits"), [(1, 1), (1, 3), (2, 2), (3, 5), (4, 4), (8, 8)])
+def test_residual_networks_of_levels(weight_bits: int, bits: int) -> None:
+    check(residual_network(weight_bits, bits, 4, 6), target_fps=50_000)
+
+
+@pytest.mark.parametrize(("weight_bits", "bits"), [(1, 2), (2, 2), (4, 4)])
+def test_networks_of_levels_of_cnv_s_kind(weight_bits: int, bits: int) -> None:
+    check(network_of_levels(weight_bits, bits, ((4,), (8,)), (16, 6), 12), target_fps=60_000)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the networks of others are not in {SHARED}")
+@pytest.mark.parametrize(
+    ("file", "unit"), [("tfc_2w2a.onnx", UNIT), ("keyword_mlp_w3a3.onnx", 1 / 16)]
+)
+def test_networks_that_others_trained(file: str, unit: float) -> None:
+    given, count = (int8, unit), 3
+    s = from_qonnx(
+        SHARED / file,
+        input_type=given,
+        target="mlir",
+        samples=count,
+        streams=True,
+        target_fps=20_000,
+    )
+    plain = from_qonnx(SHARED / file, input_type=given)
+    images = np.random.default_rng(0).integers(-128, 128, (count, *s.image_shape)).astype(np.int8)
+    np.testing.assert_array_equal(
+        s.build(**HARDWARE)(images), np.stack([plain(i[None]) for i in images])
+    )
+
+
+def convolution(**options: Any) -> Any:
+    """A network of one layer, of four channels and 4 bits."""
+    net = Network()
+    channels = 4 // options.get("group", 1)
+    weights = net.quant(np.ones((4, channels, 3, 3)), 1.0, 3)
+    sums = net("Conv", net.input(1, 4, 8, 8), weights, kernel_shape=[3, 3], **options)
+    return net.model(net.quant(sums, 0.5, 4))
 
 
 @pytest.mark.parametrize(
-    "option", [{"weights": "embedded"}, {"tables": "always"}, {"results": "integers"}]
+    ("options", "why", "help"),
+    [
+        ({"dilations": [2, 2]}, "has dilation, and no streaming", "windows without gaps"),
+        ({"group": 2}, "has 2 groups of 2 channels", "one group, or one for each channel"),
+    ],
 )
+def test_windows_that_no_layer_has(options: dict[str, Any], why: str, help: str) -> None:
+    with pytest.raises(UnsupportedOperatorError, match=why) as caught:
+        from_qonnx(convolution(**options), input_type=(int8, UNIT), streams=True)
+    assert help in str(caught.value)
+
+
+def test_padding_for_which_signs_have_no_level() -> None:
+    net = Network()
+    signs = net("BipolarQuant", net.input(1, 1, 4, 4), 1.0)
+    weights = net.quant(np.ones((1, 1, 3, 3)), 1.0, 3)
+    model = net.model(net("Conv", signs, weights, kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
+    with pytest.raises(
+        UnsupportedOperatorError, match="padding with 0, for which its input has"
+    ) as caught:
+        from_qonnx(model, input_type=(int8, UNIT), streams=True)
+    assert "activations of Quant, of which one is 0" in str(caught.value)
+
+
+def test_inputs_of_floats() -> None:
+    with pytest.raises(UnsupportedOperatorError, match="takes float32") as caught:
+        from_qonnx(convolution(), streams=True)
+    assert "input_type=(int8, 1 / 128)" in str(caught.value)
+
+
+@pytest.mark.parametrize("option", [{"weights": "embedded"}, {"tables": "always"}])
 def test_options_of_layers_on_arrays_are_refused_with_streams(option: dict[str, str]) -> None:
     model = network_of_signs(((4,), (8,)), (16, 6), 12, seed=3)
     ((name, value),) = option.items()

@@ -1,4 +1,4 @@
-"""The layers of graphs of levels (QONNX): products of signs with their thresholds, and pools."""
+"""The layers of graphs of levels (QONNX): products with the functions behind them, and functions alone."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from allo.dialects.diagnostics import UnsupportedOperatorError
 
 from ..graph import Operator
 
-PRODUCTS = ("levels.conv2d", "levels.matmul")
-POOL = "aten.max_pool2d.default"
-TABLE = "levels.table"
+PRODUCTS = ("levels.conv1d", "levels.conv2d", "levels.matmul")
+FUNCTIONS = ("levels.thresholds", "levels.table")
+_SIGN = (2, -1)
+_MOST = 1 << 14
+"""Numbers of a table, at most."""
 
 
 def refused(op: Operator, why: str, help: str) -> UnsupportedOperatorError:
@@ -25,97 +27,314 @@ def refused(op: Operator, why: str, help: str) -> UnsupportedOperatorError:
     )
 
 
-def product(reading: Any, op: Operator, following: Operator | None) -> Any:
-    """A product of signs, and the thresholds behind it where they are its only reader.
+def layer(reading: Any, op: Operator, fused: set[str]) -> Any:
+    """The layer of a product, of a sum of two images, or of a function; None for other operators."""
+    if op.target in (*PRODUCTS, "levels.dense"):
+        return _product(reading, op, fused)
+    if op.target == "levels.add":
+        return _sum(reading, op)
+    if op.target in (*FUNCTIONS, "levels.shift") and "int" in reading.meta_of(op).dtype:
+        return _function(reading, op)
+    return None
 
-    Args:
-        reading: the :class:`~allo.models.streams.reading.Reading` of the graph.
-        op: the product.
-        following: the thresholds; None where the sums are the result.
+
+# --- products -------------------------------------------------------------------------------------
+
+
+class _Terms:
+    """What a product multiplies.
+
+    Attributes:
+        reads: the value that it takes.
+        element: of it; its elements stand for ``factor * element + shift``.
+        rows: integers, ``[channels, …]``, of a window those of its rows, columns and channels.
+        are_signs: whether all weights are -1 or 1.
+        shape: the windows, or None.
+        places: vectors of an image.
+        is_by_channel: one sum for each channel.
+        added: to the sum of each channel.
     """
-    args = op.args
-    is_matrix = op.target == "levels.matmul"
-    source = reading.meta(args["self" if is_matrix else "input"])
-    weight = np.asarray(reading.array(args["other" if is_matrix else "weight"]))
-    takes_bits = source.dtype == "uint1"
-    if not (args.get("agreeing") or args.get("signs")) or source.dtype not in ("uint1", "int8"):
-        raise refused(
-            op,
-            f"multiplies {source.dtype} by weights of more than a sign",
-            "weights of BipolarQuant, and inputs of BipolarQuant or int8.",
-        )
-    name = op.name if following is None else following.name
-    reads = (reading.named(args["self" if is_matrix else "input"]),)
-    if is_matrix:
-        rows, places, shape = weight.T, 1, None
-        rows = _by_pixels(rows, reading.images.get(reads[0]))
-    else:
-        if args["groups"] != 1 or any(d != 1 for d in args["dilation"]) or any(args["padding"]):
+
+    def __init__(self, reading: Any, op: Operator) -> None:
+        args = op.args
+        is_matrix = op.target in ("levels.matmul", "levels.dense")
+        source = args["self" if is_matrix else "input"]
+        if not reading.is_value(source):
+            raise refused(op, "multiplies what is no stream", "a tensor of levels on the left.")
+        weight = args["other" if is_matrix else "weight"]
+        if reading.is_value(weight):
+            raise refused(op, "multiplies two tensors", "weights that are constants.")
+        self.reads, self.element = reading.named(source), reading.element_of(source)
+        held = np.asarray(reading.array(weight)).astype(np.int64)
+        times, more = 1, 0
+        if args.get("agreeing") or args.get("signs"):
+            times, more = _SIGN
+        elif "zero_right" in args:
+            times, more = args["zero_right"][:2]
+        integers = held * times + more
+        self.are_signs = bool((np.abs(integers) == 1).all())
+        zero = args.get("zero_left" if is_matrix else "zero_input", (1, 0, ""))
+        stands_for: tuple[int, int] = _SIGN if args.get("agreeing") else (zero[0], zero[1])
+        self.factor, self.shift = stands_for
+        self.shape, self.places, self.is_by_channel = None, 1, False
+        self.added = np.zeros(integers.shape[-1 if is_matrix else 0], np.int64)
+        if op.target == "levels.dense":
+            self.added = np.asarray(reading.array(args["addends"])).astype(np.int64)
+        if is_matrix:
+            self._matrix(reading, op, source, integers)
+        else:
+            self._windows(reading, op, source, integers)
+
+    def _matrix(self, reading: Any, op: Operator, source: Any, integers: Any) -> None:
+        if prod(reading.meta(source).shape) != integers.shape[0] or integers.ndim != 2:
+            raise refused(
+                op, "multiplies several rows by a matrix", "one row: a Flatten before it."
+            )
+        self.rows = reading.by_pixels(integers.T, self.reads)
+
+    def _windows(self, reading: Any, op: Operator, source: Any, integers: Any) -> None:
+        args = op.args
+        height, width, channels = reading.pixels[self.reads]
+        if reading.meta(source).shape[1] != channels:
+            raise refused(op, "reads a view of an image", "the image itself.")
+        if any(d != 1 for d in args["dilation"]):
+            raise refused(op, "has dilation", "windows without gaps.")
+        outs, ins = integers.shape[:2]
+        self.is_by_channel = args["groups"] == channels == outs and ins == 1 and channels > 1
+        if args["groups"] != 1 and not self.is_by_channel:
             raise refused(
                 op,
-                "has groups, dilation or padding",
-                "windows of all channels inside the image: padding of signs would be a third level.",
+                f"has {args['groups']} groups of {ins} channels",
+                "one group, or one for each channel, which gives one sum.",
             )
-        target = reading.meta_of(op)
-        rows = weight.transpose(0, 2, 3, 1).reshape(len(weight), -1)
-        places = prod(target.shape[2:])
+        target = reading.pixels_of(reading.meta_of(op).shape)
+        kernel = (1, *integers.shape[2:])[-2:]
+        stride, before = ((n, *args[k])[-2:] for k, n in (("stride", 1), ("padding", 0)))
+        self.rows = np.moveaxis(integers, 1, -1).reshape(outs, -1)
+        self.places = prod(target[:2])
         shape = reading.library.Window(
-            (*source.shape[2:], source.shape[1]),
-            tuple(target.shape[2:]),
-            tuple(weight.shape[2:]),
-            tuple(args["stride"]),
+            (height, width, channels), target[:2], kernel, stride, before
         )
-        shape = None if places == 1 and shape.kernel == shape.image[:2] else shape
-    limits, falling = None, None
-    if following is not None:
-        limits, falling = _limits(reading, following, rows, takes_bits, args)
-    elif takes_bits and not args.get("agreeing"):
-        raise refused(op, "gives sums as the result", "a quantiser behind it, or a matrix product.")
-    return reading.library.Signs(
-        name, reads, rows, places, limits, falling, shape, takes_bits=takes_bits
+        simple = kernel == stride == (1, 1) and before == (0, 0) and not self.is_by_channel
+        is_whole = self.places == 1 and kernel == (height, width) and before == (0, 0)
+        whole = is_whole and not self.is_by_channel
+        self.shape = None if simple or whole else shape
+
+    @property
+    def fill(self) -> int:
+        """The element that stands for 0."""
+        return int(-self.shift // self.factor)
+
+    @property
+    def has_zero(self) -> bool:
+        """Whether there is one, or none is needed."""
+        if self.shape is None or not _is_padded(self.shape):
+            return True
+        there = -self.shift % self.factor == 0
+        return bool(there and self.element.low <= self.fill <= self.element.high)
+
+    def affine(self, op: Operator) -> tuple[int, Any]:
+        """The sum of the graph: ``factor`` times that of elements and weights, and numbers of channels."""
+        numbers = self.shift * self.rows.sum(1) + self.added
+        if not op.args.get("agreeing"):
+            return self.factor, numbers
+        return 1, (
+            numbers + self.rows.shape[1]
+        ) // 2  # of signs that agree: half of all and of the sum
+
+
+def _is_padded(shape: Any) -> bool:
+    """Whether windows reach over the image."""
+    return bool(
+        any(shape.before)
+        or any(
+            (n - 1) * s + k - p > size
+            for n, s, k, p, size in zip(
+                shape.places, shape.stride, shape.kernel, shape.before, shape.image, strict=False
+            )
+        )
     )
+
+
+def _product(reading: Any, op: Operator, fused: set[str]) -> Any:
+    """A product, and the function behind it where that is its only reader."""
+    if op.target == "levels.dense" and op.args["shift"]:
+        raise refused(op, "shifts its sums", "sums, or thresholds behind them.")
+    terms, library = _Terms(reading, op), reading.library
+    if not terms.has_zero:
+        raise refused(
+            op,
+            "has padding with 0, for which its input has no level",
+            "activations of Quant, of which one is 0, or windows inside the image.",
+        )
+    following = reading.only_reader(op, *FUNCTIONS)
+    if following is not None and not _is_function(reading, following):
+        following = None
+    name = op.name if following is None else following.name
+    fused |= {name} if following is not None else set()
+    is_bits = (terms.element.bits, terms.element.signed) == (1, False)
+    reads_signs = is_bits and (terms.factor, terms.shift) == _SIGN
+    reads_bytes = terms.element == library.INT8 and (terms.factor, terms.shift) == (1, 0)
+    ends = _is_bit(following) or (following is None and (reads_bytes or op.args.get("agreeing")))
+    padded = terms.shape is not None and _is_padded(terms.shape)
+    counted = terms.are_signs and (reads_signs or reads_bytes) and not terms.added.any()
+    if counted and ends and not padded and not terms.is_by_channel:
+        bits = (terms.rows + 1) // 2
+        limits, falling = _limits(reading, op, following, len(bits), bits.shape[1], reads_signs)
+        return library.Signs(
+            name,
+            (terms.reads,),
+            bits,
+            terms.places,
+            limits,
+            falling,
+            terms.shape,
+            takes_bits=reads_signs,
+        )
+    factor, numbers = terms.affine(op)
+    steps = None
+    if following is not None:
+        steps = _moved(reading.library, _steps(reading, following), factor, numbers)
+    elif factor != 1 or numbers.any():
+        low, high = _ends(terms, factor, numbers)
+        steps = library.Steps(library.Element.of(low, high), offset=numbers, factor=factor)
+    return library.Product(
+        name,
+        (terms.reads,),
+        terms.rows,
+        terms.places,
+        shape=terms.shape,
+        fill=terms.fill,
+        is_by_channel=terms.is_by_channel,
+        taken_element=terms.element,
+        weight=library.Element.of(int(terms.rows.min()), int(terms.rows.max())),
+        steps=steps,
+    )
+
+
+def _ends(terms: _Terms, factor: int, numbers: Any) -> tuple[int, int]:
+    """The least and the greatest sum."""
+    first, second = terms.rows * terms.element.low, terms.rows * terms.element.high
+    least, most = np.minimum(first, second).sum(1), np.maximum(first, second).sum(1)
+    sums = np.concatenate([least, most]) * factor + np.concatenate([numbers, numbers])
+    return int(sums.min()), int(sums.max())
+
+
+def _is_bit(op: Operator | None) -> bool:
+    """Whether a function gives 1 where a threshold is reached, and 0 where not, or the other way round."""
+    return op is not None and op.target == "levels.thresholds" and _counts(op) == (1, 0)
+
+
+def _counts(op: Operator) -> tuple[int, int]:
+    return op.args["count"], op.args["first"]
 
 
 def _limits(
-    reading: Any, op: Operator, rows: Any, takes_bits: bool, product_of: Any
+    reading: Any, op: Operator, following: Operator | None, rows: int, columns: int, counts: bool
 ) -> tuple[Any, Any]:
     """Thresholds of each row, of counts of bits that agree where sums are ones of signs."""
-    if op.args["count"] != 1:
+    if following is None:
+        return None, None
+    steps = _steps(reading, following)
+    limits = np.broadcast_to(steps.limits.reshape(-1), (rows,))
+    if counts and not op.args.get("agreeing"):
+        limits = -(-(limits + columns) // 2)  # 2 · agree - all ≥ limit
+    falling = steps.falling
+    return limits, None if falling is None else np.broadcast_to(falling, (rows,))
+
+
+def _moved(library: Any, steps: Any, factor: int, numbers: Any) -> Any:
+    """A function of ``factor * sum + numbers`` as one of the sum."""
+    if factor == 1 and not numbers.any():
+        return steps
+    rows = len(numbers)
+    if steps.table is None:
+        limits = np.broadcast_to(steps.limits, (rows, steps.count))
+        limits = -((numbers[:, None] - limits) // factor)
+        return library.Steps(steps.element, limits, steps.first, steps.falling)
+    count = steps.table.shape[1]
+    low = int(-((numbers.max() - steps.low) // factor))
+    high = int((steps.low + count - 1 - numbers.min()) // factor)
+    sums = np.arange(low, high + 1) * factor + numbers[:, None]
+    places = np.clip(sums - steps.low, 0, count - 1)
+    table = np.take_along_axis(np.broadcast_to(steps.table, (rows, count)), places, 1)
+    return library.Steps(steps.element, table=table, low=low)
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+def _is_function(reading: Any, op: Operator) -> bool:
+    """Whether an operator is a function of levels to levels."""
+    return op.target in FUNCTIONS and "int" in reading.meta_of(op).dtype
+
+
+def _steps(reading: Any, op: Operator) -> Any:
+    """A function, with a row for each channel in the order in which they come."""
+    args, library = op.args, reading.library
+    element = library.Element.named(reading.meta_of(op).dtype)
+    if op.target == "levels.shift":
+        return library.Steps(element, offset=np.zeros(1, np.int64), right=args["count"])
+    axes, shape = list(args["axes"]), reading.meta_of(op).shape
+    if axes not in ([], [1]):
         raise refused(
-            op,
-            f"gives {op.args['count'] + 1} levels",
-            "activations of BipolarQuant; samples= and s.dataflow put other layers side by side.",
+            op, f"differs along the dimensions {axes}", "one function for all, or by channels."
         )
-    table = np.asarray(reading.array(op.args["table"]), np.int64)
-    limits = np.broadcast_to(table.reshape(-1), (len(rows),))
-    if takes_bits and not product_of.get("agreeing"):
-        limits = -(-(limits + rows.shape[1]) // 2)  # 2 · agree - all ≥ limit
-    falling = op.args.get("falling")
-    turned = None if falling is None else np.asarray(reading.array(falling)).reshape(-1)
-    return limits, turned
+    table = np.asarray(reading.array(args["table"])).astype(np.int64)
+    table = table.reshape(-1, table.shape[-1])
+    falling = None
+    if args.get("falling") is not None:
+        falling = np.asarray(reading.array(args["falling"])).reshape(-1)
+    if op.target == "levels.thresholds":
+        steps = library.Steps(element, table[:, : args["count"]], args["first"], falling)
+    elif table.size > _MOST:
+        raise refused(
+            op, f"is a table of {table.size:,} levels", f"thresholds, or up to {_MOST:,} levels."
+        )
+    else:
+        steps = library.Steps(element, table=table, low=args["low"])
+    if not axes or len(shape) > 2:
+        return steps
+    source = reading.named(args["input"])
+    if source not in reading.pixels:
+        return steps
+    order = reading.by_pixels(np.arange(prod(shape))[None], source)[0]
+    return steps.of_rows(order)
 
 
-def _by_pixels(rows: Any, image: tuple[int, ...] | None) -> Any:
-    """Columns of channels, rows and columns of an image in the order in which its pixels come."""
-    if image is None or prod(image[1:]) == 1:
-        return rows
-    parts = rows.reshape(len(rows), *image)
-    return parts.transpose(0, 2, 3, 1).reshape(len(rows), -1)
-
-
-def pool(reading: Any, op: Operator) -> Any:
-    """A pool whose windows lie inside the image."""
-    args = op.args
-    source, target = reading.meta(args["self"]), reading.meta_of(op)
-    if any(args["padding"]) or args["ceil_mode"] or any(d != 1 for d in args["dilation"]):
-        raise refused(op, "has padding, dilation or ceil_mode", "windows inside the image.")
-    if source.dtype not in ("uint1", "int8"):
-        raise refused(op, f"takes {source.dtype}", "elements of uint1 or int8.")
-    shape = reading.library.Window(
-        (*source.shape[2:], source.shape[1]),
-        tuple(target.shape[2:]),
-        tuple(args["kernel_size"]),
-        tuple(args["stride"] or args["kernel_size"]),
+def _function(reading: Any, op: Operator) -> Any:
+    """A function of each element."""
+    source = op.args["input"]
+    if not reading.is_value(source):
+        raise refused(op, "takes floats", "give the input a type: input_type=(int8, 1 / 128).")
+    name = reading.named(source)
+    height, width, channels = reading.pixels[name]
+    steps = _steps(reading, op)
+    places = height * width
+    if len(reading.meta_of(op).shape) == 2:
+        places, channels = (1, places * channels) if steps.rows > 1 else (places, channels)
+    reading.pixels[op.name] = reading.pixels[name]
+    return reading.library.Function(
+        op.name, (name,), steps, reading.element_of(source), places, channels
     )
-    bits = 1 if source.dtype == "uint1" else 8
-    return reading.library.Largest(op.name, (reading.named(args["self"]),), shape, bits)
+
+
+def _sum(reading: Any, op: Operator) -> Any:
+    """``self * first + other * second`` of two images."""
+    args, library = op.args, reading.library
+    both = [args["self"], args["other"]]
+    if not all(map(reading.is_value, both)):
+        raise refused(op, "adds what is no stream", "two tensors of levels.")
+    names = [reading.named(ref) for ref in both]
+    if names[0] == names[1]:
+        raise refused(op, "adds a tensor to itself", "a factor of 2 in the quantiser behind it.")
+    pixels = {reading.pixels[name] for name in names}
+    if len(pixels) > 1 or any(reading.meta(ref).shape != reading.meta_of(op).shape for ref in both):
+        raise refused(op, "adds images of two shapes", "two of one shape.")
+    operands = tuple(
+        library.Operand(reading.element_of(ref), args[key])
+        for ref, key in zip(both, ("first", "second"), strict=True)
+    )
+    (shape,) = pixels
+    reading.pixels[op.name] = shape
+    return library.Sum(op.name, tuple(names), prod(shape), shape[2], operands)

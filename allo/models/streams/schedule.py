@@ -44,7 +44,7 @@ class StreamSchedule(Schedule):
         super().__init__(kernel)
         self.origin, self.layers, self.folds = origin, reading.layers, dict(folds)
         self.image_shape, self.result_shape = reading.array_shape, reading.result
-        self._dtype = "int8" if reading.table is None else "float32"
+        self._dtype = reading.dtype
         self._image = reading.image[0], prod(reading.image[1])
 
     @property
@@ -64,7 +64,7 @@ class StreamSchedule(Schedule):
         if not callable(built):
             return built
         samples = self.origin.count if isinstance(self.origin, EachSample) else 1
-        return StreamedNetwork(built, samples, self.result_shape, self._dtype)
+        return StreamedNetwork(built, samples, self.image_shape, self.result_shape, self._dtype)
 
 
 class StreamedNetwork:
@@ -74,14 +74,22 @@ class StreamedNetwork:
         module: what ``Schedule.build`` gave.
     """
 
-    def __init__(self, module: Any, samples: int, result: tuple[int, ...], dtype: str) -> None:
-        self.module, self._samples, self._result, self._dtype = module, samples, result, dtype
+    def __init__(
+        self,
+        module: Any,
+        samples: int,
+        image: tuple[int, ...],
+        result: tuple[int, ...],
+        dtype: str,
+    ) -> None:
+        self.module, self._samples, self._dtype = module, samples, dtype
+        self._image, self._result = image, result
 
     def __call__(self, images: Any, **options: Any) -> Any:
         """The results of images, ``[samples, …]`` as the network has them."""
         given = np.asarray(images)
         flat = np.zeros((self._samples, int(np.prod(self._result))), self._dtype)
-        self.module(given.reshape(self._samples, *given.shape[-3:]), flat, **options)
+        self.module(given.reshape(self._samples, *self._image), flat, **options)
         return flat.reshape(self._samples, *self._result)
 
     def __getattr__(self, name: str) -> Any:
@@ -158,8 +166,9 @@ def streamed(model: Model, origin: Origin, asked: Streams) -> StreamSchedule:
         reading.image,
         folds,
         asked.samples,
+        reading.end,
+        element=reading.element,
         channels_first=reading.channels_first,
-        table=reading.table,
     )
     schedule = StreamSchedule(build_module(made.region()), origin, reading, folds)
     schedule.clock_mhz = asked.clock_mhz

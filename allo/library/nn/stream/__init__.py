@@ -5,27 +5,34 @@ Each unit is a kernel with a default schedule. :class:`Network` joins units by s
 """
 
 from .assemble import assemble
-from .bits import Largest, Signs
-from .ends import Rounding, add, requantise
+from .ends import Operand, Rounding, add, requantise
 from .foldings.choose import Target, choose, latency
-from .layers import Fold, Layer, Product, Sum, Whole
+from .layers import Border, Fold, Function, Layer, Pool, Product, Signs, Sum, Whole
 from .network import Network
-from .pools import largest
+from .pools import pooled
 from .products import by_channel, matrix_vector, sum_bits
-from .shapes import Window
+from .results import lookup, scaled, sink
+from .shapes import INT8, Element, Window
 from .signs import signs
+from .steps import Steps, steps
 from .whole import whole
 from .windows import window
-from .words import fork, lookup, resize, sink, source, thin
+from .words import fork, resize, source, thin
 
 __all__ = [
+    "INT8",
+    "Border",
+    "Element",
     "Fold",
-    "Largest",
+    "Function",
     "Layer",
     "Network",
+    "Operand",
+    "Pool",
     "Product",
     "Rounding",
     "Signs",
+    "Steps",
     "Sum",
     "Target",
     "Whole",
@@ -35,15 +42,17 @@ __all__ = [
     "by_channel",
     "choose",
     "fork",
-    "largest",
     "latency",
     "lookup",
     "matrix_vector",
+    "pooled",
     "requantise",
     "resize",
+    "scaled",
     "signs",
     "sink",
     "source",
+    "steps",
     "sum_bits",
     "thin",
     "whole",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, gcd, lcm, prod
 from typing import Any
 
 from .layers import Fold, Layer, Sum, Whole
 from .network import Network
-from .words import fork, lookup, resize, sink, source
+from .shapes import INT8, Element
+from .words import fork, resize, source
 
 _MORE = 1.1
 """What a FIFO beside other layers holds more than what these have taken before they give."""
@@ -23,9 +24,10 @@ def assemble(
     image: tuple[str, tuple[int, int, int]],
     folds: Mapping[str, Fold],
     samples: int,
+    end: Callable[[int, Element], Any],
     *,
+    element: Element = INT8,
     channels_first: bool = False,
-    table: Any = None,
 ) -> Network:
     """Join layers by streams, from the array ``image`` to the array ``result``.
 
@@ -35,8 +37,9 @@ def assemble(
         image: the name that layers read it by, and height, width and channels.
         folds: of the layers.
         samples: images of a call.
+        end: makes the unit that fills the array of results, of a number of images and their element.
+        element: of images.
         channels_first: whether images lie as ``[channels, height, width]``.
-        table: of float32, what each level of the result becomes; None for a result of int8.
     """
     made = Network(name)
     readers: dict[str, list[tuple[Layer, int]]] = {}
@@ -44,7 +47,8 @@ def assemble(
         for position, read in enumerate(layer.reads):
             readers.setdefault(read, []).append((layer, position))
     sizes = {image[0]: prod(image[1]), **{layer.name: layer.elements for layer in layers}}
-    bits = {image[0]: 8, **{layer.name: layer.bits for layer in layers}}
+    kinds = {image[0]: element, **{layer.name: layer.element for layer in layers}}
+    bits = {name: kind.bits for name, kind in kinds.items()}
     lags = _lags(layers, image[0])
     slowest = max(fold.cycles for fold in folds.values())
     ends: dict[tuple[str, int], str] = {}
@@ -71,25 +75,14 @@ def assemble(
                 depth = ceil(idle / slowest * sizes[value] * _MORE / simd) + _FEW
             made.depths[mine] = depth
             wanted = folds[layer.name].simd
-            between = _between(simd, wanted, elements, bits[value])
-            if between is not None:
-                unit = resize(elements, simd, between, bits=bits[value], name=f"{mine}_part")
-                made.add(unit, come=mine, go=f"{mine}_parts")
-                made.depths[mine] = depth if isinstance(layer, Sum | Whole) else 2
-                mine = f"{mine}_parts"
             if wanted != simd:
-                narrow = f"{mine}_words"
-                come_simd = between or simd
-                unit = resize(elements, come_simd, wanted, bits=bits[value], name=f"{mine}_resize")
-                made.add(unit, come=mine, go=narrow)
-                made.depths[narrow] = layer.holds(folds[layer.name])
-                if between is None:
-                    made.depths[mine] = depth if isinstance(layer, Sum | Whole) else 2
-                mine = narrow
+                made.depths[mine] = depth if isinstance(layer, Sum | Whole) else 2
+                mine = _resized(made, mine, (elements, bits[value]), simd, wanted)
+                made.depths[mine] = layer.holds(folds[layer.name])
             ends[layer.name, position] = mine
 
-    first = _width(readers[image[0]], folds)
-    start = source(samples, image[1], first, channels_first=channels_first)
+    first = gcd(_width(readers[image[0]], folds), image[1][2])
+    start = source(samples, image[1], first, channels_first=channels_first, element=element)
     pixels = f"{image[0]}_pixels"  # the input may have the name of an array
     made.add(start, image="image", go=pixels)
     spread(image[0], pixels, first)
@@ -106,23 +99,34 @@ def assemble(
             continue
         result = layer.name
         if simd > 1:
-            result = f"{result}_words"
-            elements = samples * layer.elements
-            unit = resize(elements, simd, 1, bits=layer.bits, name=f"{layer.name}_resize")
-            made.add(unit, come=layer.name, go=result)
-        end = sink(samples, layer.elements)
-        if table is not None:
-            end = lookup(samples, layer.elements, table, bits=layer.bits)
-        made.add(end, come=result, result="result")
+            result = _resized(made, result, (samples * layer.elements, layer.element.bits), simd, 1)
+        made.add(end(samples, layer.element), come=result, result="result")
     return made
 
 
-def _between(simd: int, wanted: int, elements: int, bits: int) -> int | None:
-    """The words between two whose widths do not divide each other: wide ones, which go as quickly."""
-    if simd % wanted == 0 or wanted % simd == 0:
-        return None
-    wide = lcm(simd, wanted)
-    return wide if elements % wide == 0 and wide * bits <= _WIDEST else gcd(simd, wanted)
+def _resized(
+    network: Network, stream: str, elements: tuple[int, int], given: int, wanted: int
+) -> str:
+    """Put units into a network that give words of another width; the stream of these.
+
+    Args:
+        network: the network.
+        stream: that comes.
+        elements: how many come in all, and the bits of one.
+        given, wanted: elements of a word. Where neither divides the other, words between are
+            wide ones, which go as quickly, or narrow ones.
+    """
+    both = lcm(given, wanted)
+    if elements[0] % both or both * elements[1] > _WIDEST:
+        both = gcd(given, wanted)
+    for number, width in enumerate(dict.fromkeys((both, wanted))):
+        if width == given:
+            continue
+        name = f"{stream}_words" if width == wanted else f"{stream}_wide"
+        unit = resize(elements[0], given, width, bits=elements[1], name=f"{stream}_resize_{number}")
+        network.add(unit, come=stream, go=name)
+        stream, given = name, width
+    return stream
 
 
 def _width(readers: Sequence[tuple[Layer, int]], folds: Mapping[str, Fold]) -> int:

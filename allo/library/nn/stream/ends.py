@@ -1,4 +1,4 @@
-"""The ends of a layer: from sums to elements of int8, and the sum of two images."""
+"""The ends of a layer by a multiplier, and the sum of two images."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 import allo
 from allo.customize import Schedule
-from allo.ir.types import Int, Stream, UInt, int8, int32
+from allo.ir.types import Int, Stream, UInt, int32
 
-from .shapes import divides
+from .shapes import INT8, Element, divides
 from .units import Unit, unit
 
 _NUDGE, _HIGH = 1 << 30, 31
@@ -65,11 +65,12 @@ def requantise(
     lanes: int = 1,
     vectors: int = 1,
     bits: int = 32,
+    element: Element = INT8,
     name: str = "requantise",
 ) -> Unit:
-    """A unit that adds a bias to the sums of a layer, and brings them to int8.
+    """A unit that adds a bias to the sums of a layer, and brings them to elements.
 
-    Words of ``pe`` sums come, and words of ``simd`` elements go; ``lanes`` sums become int8 in a cycle.
+    Words of ``pe`` sums come, and words of ``simd`` elements go; ``lanes`` sums become elements in a cycle.
 
     Args:
         sums: bits of a sum that comes.
@@ -81,6 +82,7 @@ def requantise(
         lanes: sums at once.
         vectors: how many come.
         bits: of a sum with its bias; of 32, upper bits are lost where they are lost in TFLite.
+        element: what they become.
         name: of the kernel.
 
     Raises:
@@ -105,11 +107,12 @@ def requantise(
     masks, mask_bits = _table(-np.asarray(rounding.sign, np.int64), channels, lanes)
     all_right = int(rights[0, 0]) if (rights == rights[0, 0]).all() else -1  # -1: not all alike
     scaled_bits = max((sums if keeps_all else bits) + factor_bits, addend_bits) + 1
-    come_bits, go_bits = sums * pe, 8 * simd
-    part, rest, step = sums * lanes, 8 * (simd - lanes), 8 * lanes
+    size, kind = element.bits, element.kind
+    come_bits, go_bits = sums * pe, size * simd
+    part, rest, step = sums * lanes, size * (simd - lanes), size * lanes
 
     def ending(come: Stream[UInt(come_bits), 2], go: Stream[UInt(go_bits), 2]):
-        """Sums to int8."""
+        """Sums to elements."""
         biases: Int(bias_bits)[steps, lanes] = added
         factor: Int(factor_bits)[steps, lanes] = factors
         addend: Int(addend_bits)[steps, lanes] = addends
@@ -146,8 +149,8 @@ def requantise(
                         level = level >> all_right
                     with allo.meta_else():
                         level = level >> right[k, o]
-                bounded: int8 = min(max(level + zero, low), high)
-                new[rest + 8 * o : rest + 8 * o + 8] = bounded
+                bounded: kind = min(max(level + zero, low), high)
+                new[rest + size * o : rest + size * o + size] = bounded
             out = (out >> step) | new
             if k % together == together - 1:
                 go.put(out)
@@ -166,55 +169,130 @@ def requantise(
     return unit(ending, name, schedule, locals())
 
 
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One of two images that are added.
+
+    Attributes:
+        element: of it.
+        factor: what its elements are multiplied by.
+        table: what each of its elements becomes in place of that, from the least on.
+    """
+
+    element: Element = INT8
+    factor: int = 1
+    table: Any = None
+
+    @property
+    def held(self) -> Element:
+        """What an element becomes."""
+        if self.table is not None:
+            return Element.of(int(np.min(self.table)), int(np.max(self.table)))
+        ends = self.factor * self.element.low, self.factor * self.element.high
+        return Element.of(min(*ends, -1), max(ends))
+
+    @property
+    def values(self) -> Any:
+        """The table in the order of the bits of an element; one of nothing where there is none."""
+        if self.table is None:
+            return np.zeros(1, np.int64)
+        half = -self.element.low
+        return np.roll(np.asarray(self.table, np.int64), half)
+
+
+def sum_of(first: Operand, second: Operand) -> Element:
+    """The sum of two such numbers."""
+    return Element(max(first.held.bits, second.held.bits) + 1)
+
+
 def add(
-    first: tuple[Any, int],
-    second: tuple[Any, int],
-    rounding: Rounding,
+    first: Operand,
+    second: Operand,
+    rounding: Rounding | None = None,
     *,
     elements: int,
     simd: int = 1,
+    lanes: int = 1,
     name: str = "add",
 ) -> Unit:
-    """A unit that adds two images of int8 of different scales: the end of a residual block.
+    """A unit that adds two images, of different scales: the end of a residual block.
 
-    An element becomes a number on the common scale by a table of 256, so that it takes no multiplier.
+    An element becomes a number on the common scale by a small factor, or by a table, so that it takes no
+    multiplier.
 
     Args:
-        first, second: of each operand, the number that each of its levels from -128 to 127 becomes, and bits.
-        rounding: what becomes of the sum of two such numbers.
+        first, second: the operands.
+        rounding: what becomes of the sum of two such numbers, an int8; without one, the sum goes.
         elements: of all images.
-        simd: elements in a word that goes; words of one come.
+        simd: elements in a word that goes; words of ``lanes`` come.
+        lanes: elements at once.
         name: of the kernel.
 
     Raises:
-        OptionError: ``simd`` does not divide the elements.
+        OptionError: ``simd`` does not divide the elements, or ``lanes`` not ``simd``.
     """
     divides(f"simd of {name}", simd, elements)
-    words, go_bits, rest = elements // simd, 8 * simd, 8 * (simd - 1)
-    left_table, left_bits = first
-    right_table, right_bits = second
-    bits = max(left_bits, right_bits) + 1
-    factor, half, right = int(rounding.factor), int(rounding.half), int(rounding.right)
-    zero, low, high, mask = rounding.zero, rounding.low, rounding.high, -int(rounding.sign)
-    left = int(rounding.left)
+    divides(f"lanes of {name}", lanes, simd)
+    gone = INT8 if rounding is not None else sum_of(first, second)
+    rounds = rounding is not None
+    ends = rounding or Rounding(1, 0, 0)
+    words, parts, wide = elements // simd, simd // lanes, sum_of(first, second).kind
+    size, kind = gone.bits, gone.kind
+    go_bits, rest, step = size * simd, size * (simd - lanes), size * lanes
+    one, second_size = first.element.bits, second.element.bits
+    one_kind, other_kind = first.element.kind, second.element.kind
+    one_bits, other_bits = one * lanes, second_size * lanes
+    one_held, other_held = first.held.kind, second.held.kind
+    one_times, other_times = first.factor, second.factor
+    one_known, other_known = first.table is not None, second.table is not None
+    one_table, other_table = first.values, second.values
+    one_count, other_count = len(one_table), len(other_table)
+    factor, half, right = int(ends.factor), int(ends.half), int(ends.right)
+    zero, low, high, mask = ends.zero, ends.low, ends.high, -int(ends.sign)
+    left = int(ends.left)
 
-    def adding(come: Stream[UInt(8), 2], other: Stream[UInt(8), 2], go: Stream[UInt(go_bits), 2]):
+    def adding(
+        come: Stream[UInt(one_bits), 2],
+        other: Stream[UInt(other_bits), 2],
+        go: Stream[UInt(go_bits), 2],
+    ):
         """The sum of two images."""
-        firsts: Int(left_bits)[256] = left_table
-        seconds: Int(right_bits)[256] = right_table
+        firsts: one_held[one_count] = one_table
+        seconds: other_held[other_count] = other_table
         out: UInt(go_bits) = 0
-        for _w, k in allo.grid(words, simd, name="sums"):
-            total: Int(bits) = firsts[come.get() ^ 128] + seconds[other.get() ^ 128]
-            level: int32 = (total * left * factor + _NUDGE) >> _HIGH
-            level = (level + half + ((level >> _HIGH) & mask)) >> right
-            bounded: int8 = min(max(level + zero, low), high)
+        for _w, k in allo.grid(words, parts, name="sums"):
+            mine: UInt(one_bits) = come.get()
+            theirs: UInt(other_bits) = other.get()
             new: UInt(go_bits) = 0
-            new[rest : rest + 8] = bounded
-            out = (out >> 8) | new
-            if k == simd - 1:
+            for o in range(lanes):
+                a: one_held = 0
+                b: other_held = 0
+                with allo.meta_if(one_known):
+                    a = firsts[mine[one * o : one * o + one]]
+                with allo.meta_else():
+                    x: one_kind = mine[one * o : one * o + one]
+                    a = x * one_times
+                with allo.meta_if(other_known):
+                    b = seconds[theirs[second_size * o : second_size * o + second_size]]
+                with allo.meta_else():
+                    y: other_kind = theirs[second_size * o : second_size * o + second_size]
+                    b = y * other_times
+                total: wide = a + b
+                bounded: kind = 0
+                with allo.meta_if(rounds):
+                    level: int32 = (total * left * factor + _NUDGE) >> _HIGH
+                    level = (level + half + ((level >> _HIGH) & mask)) >> right
+                    bounded = min(max(level + zero, low), high)
+                with allo.meta_else():
+                    bounded = total
+                new[rest + size * o : rest + size * o + size] = bounded
+            out = (out >> step) | new
+            if k == parts - 1:
                 go.put(out)
 
     def schedule(s: Schedule) -> None:
+        if lanes > 1:
+            s.unroll(f"{name}:o")
         s.pipeline(f"{name}:k")
 
     return unit(adding, name, schedule, locals())

@@ -10,8 +10,15 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import Int, Stream, UInt, int8
 
-from .shapes import divides
+from .shapes import INT8, Element, divides
 from .units import Unit, unit
+
+_MULTIPLIED = 9
+"""Bits of a product from which on it takes a multiplier."""
+_WORD = 64
+"""Bits of weights that lie in one word."""
+_SHARED = 8
+"""Bits of elements and weights of which two products fit one multiplier."""
 
 
 def sum_bits(weights: Any, low: int, high: int) -> int:
@@ -23,24 +30,53 @@ def sum_bits(weights: Any, low: int, high: int) -> int:
     return max(most.bit_length(), (-least - 1).bit_length() if least < 0 else 0) + 1
 
 
+def ternary(weights: Any) -> bool:
+    """Whether products with these weights are elements, their negatives and zeros."""
+    return bool((np.abs(np.asarray(weights, np.int64)) <= 1).all())
+
+
+def fits(count: int, simd: int, bits: int) -> bool:
+    """Whether so many weights stand in a word of a memory, and make up all of them."""
+    return simd % count == 0 and (count == 1 or count * bits <= _WORD)
+
+
+def packed(weights: Any, bits: int) -> Any:
+    """Weights of the last dimension in one word each, the first in the lowest bits."""
+    mask = np.uint64((1 << bits) - 1)
+    parts = np.asarray(weights, np.int64).astype(np.uint64) & mask
+    shifts = np.arange(parts.shape[-1], dtype=np.uint64) * np.uint64(bits)
+    return (parts << shifts).sum(-1).astype(np.uint64)
+
+
+def shares(element: Element, weight: Element, pe: int) -> bool:
+    """Whether two rows share a multiplier: where products are wide enough to take one."""
+    narrow = max(element.bits, weight.bits) <= _SHARED
+    return pe % 2 == 0 and narrow and element.bits + weight.bits >= _MULTIPLIED
+
+
 def matrix_vector(
     weights: Any,
     *,
+    element: Element = INT8,
+    weight: Element = INT8,
     pe: int = 1,
     simd: int = 1,
     vectors: int = 1,
     name: str = "matrix_vector",
 ) -> Unit:
-    """A unit that multiplies a matrix of int8 by vectors of int8.
+    """A unit that multiplies a matrix of integers by vectors of integers.
 
     The elements of a vector come in words of ``simd``, and are kept while the rows, ``pe`` at a time, go
     over them. A word of ``pe`` sums goes when they are ready: every ``columns / simd`` cycles. Sums have
     the bits of :func:`sum_bits`. Where ``pe`` is even, one multiplier of 25 by 18 bits makes the products
     of two rows: the weight of the second stands 16 bits above that of the first, and what the sign of the
-    lower product has taken from the upper one is added again.
+    lower product has taken from the upper one is added again. Products with weights of -1, 0 and 1 alone,
+    narrower than int8, are choices.
 
     Args:
         weights: ``[rows, columns]``.
+        element: of the vectors.
+        weight: of the matrix.
         pe: rows at once.
         simd: columns at once.
         vectors: how many come.
@@ -49,20 +85,29 @@ def matrix_vector(
     Raises:
         OptionError: ``pe`` does not divide the rows, or ``simd`` not the columns.
     """
-    matrix = np.asarray(weights, np.int8)
+    matrix = np.asarray(weights, np.int64)
     divides(f"pe of {name}", pe, matrix.shape[0])
     divides(f"simd of {name}", simd, matrix.shape[1])
-    bits = sum_bits(matrix, -128, 127)
+    bits = sum_bits(matrix, element.low, element.high)
     rounds, steps = matrix.shape[0] // pe, matrix.shape[1] // simd
     folded = matrix.reshape(rounds, pe, steps, simd).transpose(0, 2, 1, 3)
     depth = rounds * steps
-    together = 2 if pe % 2 == 0 else 1
+    chooses = weight != INT8 and ternary(matrix)
+    together = 2 if shares(element, weight, pe) and not chooses else 1
     pairs = pe // together
-    come_bits, go_bits = 8 * simd, bits * pe
+    size, kind, held = element.bits, element.kind, weight.kind
+    come_bits, go_bits = size * simd, bits * pe
     table = folded.reshape(depth, pe, simd)
+    own = 2 if chooses else weight.bits
+    per = 1 if weight == INT8 else max(n for n in range(1, simd + 1) if fits(n, simd, own))
+    groups, word_bits = simd // per, own * per
+    if chooses:
+        table = np.abs(table) | ((table < 0).astype(np.int64) << 1)
     if together == 2:
         lower, upper = table[:, 0::2].astype(np.uint8), table[:, 1::2].astype(np.uint8)
         table = (upper.astype(np.uint16) << 8) | lower
+    else:
+        table = packed(table.reshape(depth, pe, groups, per), own)
     table = np.ascontiguousarray(table)
 
     def two_rows(come: Stream[UInt(come_bits), 2], go: Stream[UInt(go_bits), 2]):
@@ -82,7 +127,7 @@ def matrix_vector(
                 first: Int(bits) = 0
                 second: Int(bits) = 0
                 for i in range(simd):
-                    x: int8 = word[8 * i : 8 * i + 8]
+                    x: kind = word[size * i : size * i + size]
                     both: UInt(16) = weight[r * steps + k, o, i]
                     low: int8 = both[0:8]
                     high: int8 = both[8:16]
@@ -103,8 +148,8 @@ def matrix_vector(
                 go.put(out)
 
     def one_row(come: Stream[UInt(come_bits), 2], go: Stream[UInt(go_bits), 2]):
-        """A row on each multiplier."""
-        weight: int8[depth, pairs, simd] = table
+        """A row on each multiplier, or without."""
+        weight: UInt(word_bits)[depth, pairs, groups] = table
         kept: UInt(come_bits)[steps]
         sums: Int(bits)[pe]
         for _v, r, k in allo.grid(vectors, rounds, steps, name="products"):
@@ -117,9 +162,18 @@ def matrix_vector(
             out: UInt(go_bits) = 0
             for o in range(pairs):
                 first: Int(bits) = 0
-                for i in range(simd):
-                    x: int8 = word[8 * i : 8 * i + 8]
-                    first += x * weight[r * steps + k, o, i]
+                for g in range(groups):
+                    factors: UInt(word_bits) = weight[r * steps + k, o, g]
+                    for i in range(per):
+                        x: kind = word[size * (g * per + i) : size * (g * per + i) + size]
+                        with allo.meta_if(chooses):
+                            wide: Int(size + 2) = 0
+                            if factors[2 * i] == 1:
+                                wide = x
+                            first += -wide if factors[2 * i + 1] == 1 else wide
+                        with allo.meta_else():
+                            mine: held = factors[own * i : own * i + own]
+                            first += x * mine
                 one: Int(bits) = first if k == 0 else sums[o] + first
                 sums[o] = one
                 out[bits * o : bits * o + bits] = one
@@ -127,7 +181,7 @@ def matrix_vector(
                 go.put(out)
 
     def schedule(s: Schedule) -> None:
-        for loop in ("o", "i"):
+        for loop in ("o", "i") if together == 2 else ("o", "g", "i"):
             s.unroll(f"{name}:{loop}")
         s.partition(f"{name}:sums")
         for dim in (2, 3):
@@ -140,17 +194,21 @@ def matrix_vector(
 def by_channel(
     weights: Any,
     *,
+    element: Element = INT8,
+    weight: Element = INT8,
     simd: int = 1,
     vectors: int = 1,
     name: str = "by_channel",
 ) -> Unit:
-    """A unit of one sum for each channel of an image, of int8: depthwise convolution.
+    """A unit of one sum for each channel of an image: depthwise convolution.
 
     For each place, words of ``simd`` channels come in the order ``[channel, window]``, as a unit
     :func:`~allo.library.nn.stream.window` of ``by_channel=True`` gives them; ``simd`` sums go together.
 
     Args:
         weights: ``[channels, window]``.
+        element: of the image.
+        weight: of the weights.
         simd: channels at once.
         vectors: places of all images.
         name: of the kernel.
@@ -158,25 +216,26 @@ def by_channel(
     Raises:
         OptionError: ``simd`` does not divide the channels.
     """
-    matrix = np.asarray(weights, np.int8)
+    matrix = np.asarray(weights, weight.dtype)
     divides(f"simd of {name}", simd, matrix.shape[0])
-    bits = sum_bits(matrix, -128, 127)
+    bits = sum_bits(matrix, element.low, element.high)
+    size, kind, held = element.bits, element.kind, weight.kind
     rounds, steps = matrix.shape[0] // simd, matrix.shape[1]
     depth = rounds * steps
     table = np.ascontiguousarray(
         matrix.reshape(rounds, simd, steps).transpose(0, 2, 1).reshape(depth, simd)
     )
-    come_bits, go_bits = 8 * simd, bits * simd
+    come_bits, go_bits = size * simd, bits * simd
 
     def each(come: Stream[UInt(come_bits), 2], go: Stream[UInt(go_bits), 2]):
         """A sum of each channel."""
-        weight: int8[depth, simd] = table
+        weight: held[depth, simd] = table
         sums: Int(bits)[simd]
         for _v, r, k in allo.grid(vectors, rounds, steps, name="products"):
             word: UInt(come_bits) = come.get()
             out: UInt(go_bits) = 0
             for i in range(simd):
-                x: int8 = word[8 * i : 8 * i + 8]
+                x: kind = word[size * i : size * i + size]
                 first: Int(bits) = x * weight[r * steps + k, i]
                 one: Int(bits) = first if k == 0 else sums[i] + first
                 sums[i] = one

@@ -1,12 +1,66 @@
-"""Images as streams of words, and what a window over them needs."""
+"""Images as streams of words: their elements, and what a window over them needs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
+from typing import Any
+
+import numpy as np
 
 from allo.errors import OptionError
+from allo.ir.types import Int, UInt
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """The integers that a stream passes, or the weights of a layer.
+
+    Attributes:
+        bits: of one.
+        signed: whether there are negative ones.
+    """
+
+    bits: int = 8
+    signed: bool = True
+
+    @staticmethod
+    def of(low: int, high: int) -> Element:
+        """The narrowest that holds two numbers."""
+        low, high = int(low), int(high)  # NumPy's have no bit_length
+        if low >= 0:
+            return Element(max(high.bit_length(), 1), signed=False)
+        return Element(max(high.bit_length(), (~low).bit_length()) + 1)
+
+    @staticmethod
+    def named(dtype: str) -> Element:
+        """The one of a type's name: ``"uint3"``."""
+        return Element(int(dtype.strip("uint")), not dtype.startswith("u"))
+
+    @property
+    def kind(self) -> Any:
+        """The type of kernels."""
+        return Int(self.bits) if self.signed else UInt(self.bits)
+
+    @property
+    def low(self) -> int:
+        """The least."""
+        return -(1 << (self.bits - 1)) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        """The greatest."""
+        return (1 << (self.bits - self.signed)) - 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type that holds it."""
+        size = next(size for size in (8, 16, 32, 64) if size >= self.bits)
+        return np.dtype(f"{'' if self.signed else 'u'}int{size}")
+
+
+INT8 = Element()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,12 @@
-"""Between arrays and streams of words, between words of different widths, and two readers of one stream."""
+"""Words of images: from arrays, of other widths, for two readers, and of some pixels alone."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import allo
 from allo.customize import Schedule
-from allo.ir.types import Stream, UInt, float32, int8
+from allo.ir.types import Stream, UInt
 
-from .shapes import divides
+from .shapes import INT8, Element, divides
 from .units import Unit, unit
 
 
@@ -89,15 +87,17 @@ def source(
     shape: tuple[int, int, int],
     simd: int = 1,
     *,
+    element: Element = INT8,
     channels_first: bool = False,
     name: str = "source",
 ) -> Unit:
-    """A unit that gives images of int8, ``[samples, height, width, channels]``, in words.
+    """A unit that gives images, ``[samples, height, width, channels]``, in words.
 
     Args:
         samples: images.
         shape: height, width and channels.
         simd: channels in a word.
+        element: of the images.
         channels_first: whether the array is ``[samples, channels, height, width]``.
         name: of the kernel.
 
@@ -106,21 +106,22 @@ def source(
     """
     height, width, channels = shape
     divides(f"simd of {name}", simd, channels)
-    words, wide = channels // simd, 8 * simd
-    top = wide - 8
+    bits, kind = element.bits, element.kind
+    words, wide = channels // simd, bits * simd
+    top = wide - bits
     inner = (channels, height, width) if channels_first else (height, width, channels)
     e1, e2, e3 = inner
 
-    def giving(image: int8[samples, e1, e2, e3], go: Stream[UInt(wide), 2]):
+    def giving(image: kind[samples, e1, e2, e3], go: Stream[UInt(wide), 2]):
         """Images in words."""
         word: UInt(wide) = 0
         for n, y, x, w, k in allo.grid(samples, height, width, words, simd, name="elements"):
             new: UInt(wide) = 0
             with allo.meta_if(channels_first):
-                new[top : top + 8] = image[n, w * simd + k, y, x]
+                new[top : top + bits] = image[n, w * simd + k, y, x]
             with allo.meta_else():
-                new[top : top + 8] = image[n, y, x, w * simd + k]
-            word = (word >> 8) | new
+                new[top : top + bits] = image[n, y, x, w * simd + k]
+            word = (word >> bits) | new
             if k == simd - 1:
                 go.put(word)
 
@@ -130,51 +131,13 @@ def source(
     return unit(giving, name, schedule, locals())
 
 
-def sink(samples: int, elements: int, *, name: str = "sink") -> Unit:
-    """A unit that fills ``[samples, elements]`` of int8 from words of one element."""
-
-    def taking(come: Stream[UInt(8), 2], result: int8[samples, elements]):
-        """Words in an array."""
-        for n, k in allo.grid(samples, elements, name="elements"):
-            result[n, k] = come.get()
-
-    def schedule(s: Schedule) -> None:
-        s.pipeline(f"{name}:k")
-
-    return unit(taking, name, schedule, locals())
-
-
-def lookup(samples: int, elements: int, table: Any, *, bits: int = 8, name: str = "lookup") -> Unit:
-    """A unit that fills ``[samples, elements]`` of float32 with what a table says of each element.
-
-    Args:
-        samples: images.
-        elements: of each.
-        table: of the elements, which are unsigned.
-        bits: of an element.
-        name: of the kernel.
-    """
-    count = len(table)
-
-    def looking(come: Stream[UInt(bits), 2], result: float32[samples, elements]):
-        """A table of elements."""
-        levels: float32[count] = table
-        for n, k in allo.grid(samples, elements, name="elements"):
-            level: UInt(bits) = come.get()
-            result[n, k] = levels[level]
-
-    def schedule(s: Schedule) -> None:
-        s.pipeline(f"{name}:k")
-
-    return unit(looking, name, schedule, locals())
-
-
 def thin(
     shape: tuple[int, int, int],
     stride: tuple[int, int],
     *,
     simd: int = 1,
     samples: int = 1,
+    bits: int = 8,
     name: str = "thin",
 ) -> Unit:
     """A unit that keeps the pixels of every ``stride``-th row and column: what windows of one pixel read.
@@ -184,6 +147,7 @@ def thin(
         stride: rows and columns from one pixel to the next.
         simd: channels in a word.
         samples: images.
+        bits: of a channel.
         name: of the kernel.
 
     Raises:
@@ -191,7 +155,7 @@ def thin(
     """
     height, width, channels = shape
     divides(f"simd of {name}", simd, channels)
-    words, wide = channels // simd, 8 * simd
+    words, wide = channels // simd, bits * simd
     down, across = stride
 
     def thinning(come: Stream[UInt(wide), 2], go: Stream[UInt(wide), 2]):

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, prod
 
-from ..bits import Largest, Signs
-from ..layers import Fold, Layer, Product, Sum, Whole
+from ..layers import Border, Fold, Layer, Product, Signs, Sum, Whole
 from ..shapes import Window
 
 _WINDOW, _PRODUCTS, _ENDS, _SUM, _OTHER = 5, 6, 9, 10, 2
@@ -77,8 +76,8 @@ def cycles(layer: Layer, fold: Fold, works: Mapping[str, int]) -> Cycles:
         work = works[layer.name] + _OTHER
         return Cycles(work, work, prod(layer.come_shape) + work + layer.elements, layer.elements)
     if isinstance(layer, Sum):
-        return Cycles(_SUM, _SUM, layer.elements + _SUM, 0)
-    if isinstance(layer, Largest):
+        return Cycles(_SUM, _SUM, layer.elements // fold.lanes + _SUM, 0)
+    if isinstance(layer, Border):
         place = prod(layer.shape.kernel) * (layer.shape.image[2] // fold.simd)
         first = prod(layer.shape.kernel) + _WINDOW + _PRODUCTS
         whole = place * layer.shape.places[0] * layer.shape.columns
@@ -93,7 +92,7 @@ def _product(layer: Product | Signs, fold: Fold) -> Cycles:
     rows, columns = layer.weights.shape
     shape, places = layer.shape, layer.places
     by_channel = isinstance(layer, Product) and layer.is_by_channel
-    has_ends = isinstance(layer, Product)
+    has_ends = isinstance(layer, Product) and (layer.rounding or layer.steps) is not None
     steps = columns if by_channel else columns // fold.simd
     vector = rows // (fold.simd if by_channel else fold.pe) * steps
     each = max(vector, ceil(rows / fold.lanes)) if has_ends else vector

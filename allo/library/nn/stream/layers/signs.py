@@ -1,19 +1,26 @@
-"""Layers of signs, and pools, as they are folded."""
+"""Layers of signs as they are folded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, prod
 from typing import Any
 
-from .layers import Fold, Layer, divisors, lag_of, memory, row_words, through, vector_words
-from .network import Network
-from .pools import largest
-from .shapes import Window
-from .signs import MOST_BITS, signs, sum_bits_of_signs
-from .windows import window
-from .words import resize
+from ..network import Network
+from ..shapes import Element, Window
+from ..signs import MOST_BITS, signs, sum_bits_of_signs
+from ..windows import window
+from .base import (
+    Fold,
+    Layer,
+    divisors,
+    lag_of,
+    memory,
+    row_words,
+    through,
+    together,
+    vector_words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +47,11 @@ class Signs(Layer):
     takes_bits: bool = True
 
     @property
-    def bits(self) -> int:
-        """Of an element of the result."""
+    def element(self) -> Element:
+        """Of the result."""
         if self.thresholds is not None:
-            return 1
-        return sum_bits_of_signs(self.weights.shape[1], self.takes_bits)
+            return Element(1, signed=False)
+        return Element(sum_bits_of_signs(self.weights.shape[1], self.takes_bits))
 
     @property
     def elements(self) -> int:
@@ -108,80 +115,5 @@ class Signs(Layer):
             takes_bits=self.takes_bits,
             name=f"{name}_signs",
         )
-        if simd == fold.pe:
-            network.add(unit, come=come, go=goes)
-            return
-        come = through(network, unit, come, f"{name}_bits")
         elements = samples * self.elements
-        wider = resize(elements, fold.pe, simd, bits=self.bits, name=f"{name}_together")
-        network.add(wider, come=come, go=goes)
-
-
-@dataclass(frozen=True, slots=True)
-class Largest(Layer):
-    """The greatest element of each window, of bits or of signed integers.
-
-    Attributes:
-        name, reads: of the layer.
-        shape: the windows, all of them inside the image.
-        bits: of an element.
-    """
-
-    name: str
-    reads: tuple[str, ...]
-    shape: Window
-    bits: int = 8
-
-    @property
-    def elements(self) -> int:
-        """Elements of an image of the result."""
-        return prod(self.shape.places) * self.shape.image[2]
-
-    @property
-    def lag(self) -> float:
-        """The part of an image that the layer has taken before its result begins."""
-        return lag_of(self.shape, prod(self.shape.places))
-
-    def widths(self, simd: int) -> bool:
-        """Whether its result can go in words of so many elements."""
-        return self.shape.image[2] % simd == 0
-
-    def folds(self) -> Iterator[Fold]:
-        """Each number of channels at once that divides all of them."""
-        height, width, channels = self.shape.image
-        for simd in divisors(channels):
-            words = channels // simd
-            bram, lut = memory(self.shape.slots * width * words, self.bits * simd)
-            cycles = max(self.shape.cycles, height * width) * words
-            lut += 330 + ceil(self.bits * simd * 1.5)
-            yield Fold(simd, simd, simd, cycles, 0, lut, bram)
-
-    def add_to(
-        self, network: Network, fold: Fold, samples: int, comes: Sequence[str], goes: str, simd: int
-    ) -> None:
-        """Window and choice."""
-        (come,), name, bits = comes, self.name, self.bits
-        channels, places = self.shape.image[2], prod(self.shape.places)
-        moved = window(
-            self.shape,
-            simd=fold.simd,
-            samples=samples,
-            bits=bits,
-            by_channel=True,
-            name=f"{name}_window",
-        )
-        come = through(network, moved, come, f"{name}_windows")
-        unit = largest(
-            channels,
-            prod(self.shape.kernel),
-            simd=fold.simd,
-            vectors=samples * places,
-            bits=bits,
-            name=f"{name}_largest",
-        )
-        if simd == fold.simd:
-            network.add(unit, come=come, go=goes)
-            return
-        come = through(network, unit, come, f"{name}_found")
-        wider = resize(samples * self.elements, fold.simd, simd, bits=bits, name=f"{name}_together")
-        network.add(wider, come=come, go=goes)
+        together(network, unit, elements, self.element, (fold.pe, simd), (come, goes))

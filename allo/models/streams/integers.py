@@ -1,0 +1,168 @@
+"""The layers of TFLite's graphs: convolutions, sums, and whatever is computed on a whole image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from allo.dialects.diagnostics import UnsupportedOperatorError
+
+from ..generated import functions_of_text
+from ..graph import Model, Operator
+from ..lowering import lower_model
+from ..storage.choices import Storage
+from ..types import Types
+
+_PRODUCTS = {"tflite.conv2d": 0, "tflite.depthwise_conv2d": 3, "tflite.fully_connected": 0}
+"""Of the weights: the dimension of the channels of the result."""
+
+
+def layer(reading: Any, op: Operator, fused: set[str]) -> Any:
+    """The layer of an operator of TFLite, or None."""
+    if op.target in _PRODUCTS and _is_folded(reading, op):
+        return _product(reading, op)
+    if op.target == "tflite.add" and _is_sum(reading, op):
+        return _sum(reading, op)
+    return None
+
+
+def _is_folded(reading: Any, op: Operator) -> bool:
+    """Whether a product is one of int8, of one group, without dilation."""
+    args, (meta,) = op.args, op.metas
+    source = reading.meta(args["input"])
+    if meta is None or {source.dtype, meta.dtype} != {"int8"}:
+        return False
+    weight = reading.array(args["weight"])
+    if op.target == "tflite.fully_connected":
+        return bool(prod(source.shape) == weight.shape[1])
+    return list(args["dilation"]) == [1, 1] and bool(weight.shape[3] == source.shape[3])
+
+
+def _product(reading: Any, op: Operator) -> Any:
+    args, weight = op.args, reading.array(op.args["weight"])
+    source, target = reading.meta(args["input"]).shape, reading.meta_of(op).shape
+    channel = _PRODUCTS[op.target]
+    by_channel = op.target == "tflite.depthwise_conv2d"
+    rows = np.moveaxis(weight, channel, 0).reshape(weight.shape[channel], -1)
+    bias = 0 if args.get("bias") is None else reading.array(args["bias"]).astype(np.int64)
+    shift = bias - args["zero_input"] * rows.astype(np.int64).sum(1)
+    shape, places = None, 1
+    if op.target != "tflite.fully_connected":
+        kernel = tuple(weight.shape[1:3])
+        places = target[1] * target[2]
+        if by_channel or kernel != (1, 1) or list(args["stride"]) != [1, 1]:
+            shape = reading.library.Window(
+                tuple(source[1:]),
+                (target[1], target[2]),
+                kernel,
+                tuple(args["stride"]),
+                tuple(args["padding"]),
+            )
+    low, high = -(1 << 31), (1 << 31) - 1
+    wrapped = (shift - low) % (1 << 32) + low  # as sums of 32 bits do
+    wide = rows.astype(np.int64)
+    first, second = wide * -128, wide * 127
+    least = int((shift + np.minimum(first, second).sum(1)).min())
+    most = int((shift + np.maximum(first, second).sum(1)).max())
+    bits = 32 if least < low or most > high else max(most, ~least, 1).bit_length() + 1
+    return reading.library.Product(
+        op.name,
+        (reading.named(args["input"]),),
+        rows,
+        places,
+        wrapped,
+        bits,
+        _rounding(reading, args),
+        shape,
+        args["zero_input"],
+        by_channel,
+    )
+
+
+def _rounding(reading: Any, args: Mapping[str, Any]) -> Any:
+    return reading.library.Rounding(
+        factor=reading.array(args["factor"]),
+        half=reading.array(args["factor_half"]),
+        right=reading.array(args["factor_right"]),
+        left=reading.array(args.get("factor_left", 1)),
+        sign=reading.array(args.get("factor_sign", 1)),
+        wide=args.get("factor_wide", 0),
+        zero=args.get("zero", 0),
+        low=args["low"],
+        high=args["high"],
+    )
+
+
+def _is_sum(reading: Any, op: Operator) -> bool:
+    """Whether a sum is one of two images of int8 of one shape, which differ."""
+    both = [op.args["self"], op.args["other"]]
+    if not all(map(reading.is_value, both)) or reading.named(both[0]) == reading.named(both[1]):
+        return False
+    metas = [reading.meta(ref) for ref in both] + [reading.meta_of(op)]
+    return all(meta == metas[0] for meta in metas) and metas[0].dtype == "int8"
+
+
+def _sum(reading: Any, op: Operator) -> Any:
+    args, library = op.args, reading.library
+    levels = np.arange(-128, 128, dtype=np.int64)
+    operands = []
+    for zero, word, sign in (
+        (args["zero_left"], "first", 1),
+        (args["zero_right"], "second", args["sign"]),
+    ):
+        table = multiplied((levels - zero) << args["shift"], args, word) * sign
+        operands.append(library.Operand(table=table))
+    shape = reading.meta_of(op).shape
+    return library.Sum(
+        op.name,
+        (reading.named(args["self"]), reading.named(args["other"])),
+        prod(shape),
+        shape[-1],
+        tuple(operands),
+        _rounding(reading, args),
+    )
+
+
+def whole(reading: Any, op: Operator) -> Any:
+    """Any operator of one image of int8, on the whole of it.
+
+    Raises:
+        UnsupportedOperatorError: an operator of several images, or of other elements.
+    """
+    reads = [ref for ref in op.args.values() if reading.is_value(ref)]
+    metas = [reading.meta(ref) for ref in reads] + [reading.meta_of(op)]
+    if len(reads) != 1 or {meta.dtype for meta in metas} != {"int8"} or reading.channels_first:
+        raise UnsupportedOperatorError(
+            f"Operator {op.name} ({op.target}) takes {len(reads)} values of "
+            f"{', '.join(sorted({meta.dtype for meta in metas}))}, and no streaming layer does so.",
+            op.place,
+            help="leave streams out: samples= and s.dataflow put layers side by side on whole arrays.",
+        )
+    model = reading.model
+    part = Model(
+        {reads[0].name: metas[0]},
+        model.weights,
+        model.stored,
+        model.constants,
+        [op],
+        [op.name],
+        model.narrow,
+    )
+    generated = lower_model(part, Types(None, ()), Storage(False, {}))
+    (name,) = (n for n, path in generated.functions.items() if path)
+    function = functions_of_text(generated.lines, generated.namespace)[name]
+    work = 2 * prod(metas[0].shape) + 40 * prod(metas[1].shape) + 100
+    return reading.library.Whole(
+        op.name, (reading.named(reads[0]),), function, metas[0].shape, metas[1].shape, work
+    )
+
+
+def multiplied(values: Any, args: Mapping[str, Any], word: str) -> Any:
+    """What TFLite's ``MultiplyByQuantizedMultiplier`` makes of numbers, with the arguments ``word…``."""
+    scaled = (values * args[f"{word}_left"] * args[word] + (1 << 30)) >> 31
+    if args[f"{word}_sign"] == 0:
+        return scaled
+    return (scaled + args[f"{word}_half"] + (scaled >> 31)) >> args[f"{word}_right"]
