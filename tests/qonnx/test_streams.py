@@ -103,6 +103,17 @@ def test_a_residual_block_of_two_bits() -> None:
     assert module.cycles == module.report.cycles
 
 
+def test_fifos_around_a_block_do_not_throttle() -> None:
+    options = {"input_type": (int8, UNIT), "target": "mlir", "samples": 3, "streams": True}
+    s = from_qonnx(small(2, 2), target_fps=100_000, **options)
+    less = from_qonnx(small(2, 2), target_fps=100_000, **options)
+    found = s.size_fifos(device="xc7", clock_mhz=100)
+    assert found.before == found.unbounded == found.cycles
+    less.fifo_depths(["t3_1"], [12])  # the stream around the second convolution
+    slower = less.size_fifos(device="xc7", clock_mhz=100)
+    assert slower.before is None or slower.before > slower.unbounded
+
+
 @pytest.mark.parametrize(("weight_bits", "bits"), [(1, 1), (1, 3), (2, 2), (3, 5), (4, 4), (8, 8)])
 def test_residual_networks_of_levels(weight_bits: int, bits: int) -> None:
     check(residual_network(weight_bits, bits, 4, 6), target_fps=50_000)
