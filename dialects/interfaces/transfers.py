@@ -323,10 +323,12 @@ def _pass(call: ir.Operation, position: int, handles: Sequence[ir.Value]) -> Non
 
 
 def name_of(function: ir.Operation) -> str:
+    """The name that calls have of a function."""
     return str(ir.StringAttr(function.attributes["sym_name"]).value)
 
 
 def users_of(function: ir.Operation, value: ir.Value) -> list[ir.Operation]:
+    """The operations of a function that take a value."""
     return [op for op in walk(function) if value in list(op.operands)]
 
 

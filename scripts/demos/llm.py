@@ -122,9 +122,13 @@ def perplexities(loaded: Checkpoint, model: QuantizedModel, tokenizer: Tokenizer
 
 
 def run_module(
-    talk: Talk, name: str, make: Callable[[], Any], model: QuantizedModel, wide: Wide
+    talk: Talk, name: str, make: Callable[[], Any], weights: QuantizedModel, wide: Wide
 ) -> Said:
-    """Build an engine's module, and let it speak."""
+    """Build an engine's module, and let it speak.
+
+    Args:
+        weights: as the accelerator takes them.
+    """
     said = Said(name)
     began = time.perf_counter()
     with talk.console.status(f"{name}: building"):
@@ -132,7 +136,7 @@ def run_module(
         if hasattr(module, "build_model"):
             module.build_model()
     said.build_seconds = time.perf_counter() - began
-    return talk.run(said, accelerator_engine(module, model.gpt_weights(), wide), module)
+    return talk.run(said, accelerator_engine(module, weights, wide), module)
 
 
 def show(console: Console, reference: Said, engines: list[Said], bound: float) -> None:
@@ -209,7 +213,7 @@ def main() -> int:
     if args.verilator:
         makers["rtl, Verilator"] = lambda: rtl
     with empty_cache():
-        engines = [run_module(talk, name, make, model, wide) for name, make in makers.items()]
+        engines = [run_module(talk, name, make, weights, wide) for name, make in makers.items()]
     show(console, reference, engines, channel_size(weights.config, wide))
     timed = [said.cycles for said in engines if said.cycles]
     same_cycles = all(cycles == timed[0] for cycles in timed)

@@ -7,12 +7,13 @@ constant to Yosys (``opt_dff``): nothing tells what it is before. So are bits of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ..nodes import ONE, ZERO, Node, Run, Value, aligned, cut, part_of
 
 Settled = Mapping[str, Mapping[int, int]]
 """By register the bits that are known: the node of a constant."""
-NOTHING_SETTLED: Settled = {}
+NOTHING_SETTLED: Settled = MappingProxyType({})
 _FOLLOWED = 64
 """Choices that are followed in front of a register."""
 
