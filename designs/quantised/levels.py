@@ -38,10 +38,13 @@ class _Levels(Graph):
         made = self.constant(values * max(most / 2, 0.75))
         return self.quant(name, made, 1.0, self.weight_bits, signed=True, narrow=True)
 
-    def activated(self, name: str, source: str, channels: int, terms: int) -> str:
-        """A random norm of each channel, a ReLU, and its levels."""
+    def activated(
+        self, name: str, source: str, channels: int, terms: int, reach: float | None = None
+    ) -> str:
+        """A random norm of each channel, a ReLU, and its levels; ``reach`` is that of what is summed."""
         rng, most = self.rng, (1 << self.bits) - 1
-        spread = np.sqrt(terms) * max((1 << (self.weight_bits - 1)) - 1, 1) * most / 4
+        of_weights = max((1 << (self.weight_bits - 1)) - 1, 1)
+        spread = np.sqrt(terms) * of_weights * (most if reach is None else reach) / 4
         parts = (
             rng.uniform(0.5, 2, channels) * most / 4,
             rng.uniform(0, most / 2, channels),
@@ -56,10 +59,11 @@ class _Levels(Graph):
     def convolution(self, name: str, source: str, ins: int, outs: int, **options: Any) -> str:
         """A convolution with a norm and levels behind it."""
         size, group = options.pop("size", 3), options.pop("group", 1)
+        reach = 1.0 if source == "image" else None
         weights = self.weights(f"{name}_weights", (outs, ins // group, size, size))
         shape = {"kernel_shape": [size, size], "group": group, **options}
         sums = self.node("Conv", name, source, weights, **shape)
-        return self.activated(f"{name}_levels", sums, outs, size * size * ins // group)
+        return self.activated(f"{name}_levels", sums, outs, size * size * ins // group, reach)
 
     def scores(self, source: str, ins: int, outs: int) -> str:
         """The last layer, whose sums are the result, in 64ths."""
