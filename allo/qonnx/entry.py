@@ -16,6 +16,7 @@ from allo.models.integers.results import with_integer_results
 from allo.models.origin import ReferenceOrigin
 from allo.models.schedule import ModelSchedule
 from allo.models.storage.choices import Storage
+from allo.models.streams.outside import outside_of
 from allo.models.streams.schedule import CLOCK_MHZ, Streams, check_options, streamed
 from allo.models.types import Types
 
@@ -111,12 +112,13 @@ def from_qonnx(
             16 bits, ``"never"``.
         weights: ``"stored"`` in arrays, or ``"embedded"`` in logic: products become additions
             (``s.constant_multiply``), and the network is one pipeline over ``samples`` that takes a sample
-            in each cycle.
+            in each cycle. With ``streams``, ``"streamed"``: words of weights come anew for each vector of a
+            layer, and none are kept; ``weights_as_args`` says of which layers.
         results: ``"float"``, or ``"integers"``: what the scale of a result multiplies. A softmax at the
             end, which keeps their order, is then left out.
         streams: layers are processes joined by streams, all at work at once on images one behind the
-            other, from an ``input_type`` of integers. Of the options above, only ``samples`` and
-            ``results`` go with it. The schedule has ``folds``.
+            other, from an ``input_type`` of integers. Of the options above, ``samples``, ``results``,
+            ``weights_as_args`` and ``weights="streamed"`` go with it. The schedule has ``folds``.
         target_fps: of layers on streams, how many images a second their foldings shall reach.
         target_latency_ns: of layers on streams, from the first element of an image that comes alone to the
             last one of its result. With ``weights="embedded"``, from a sample to its result: the schedule is
@@ -136,13 +138,16 @@ def from_qonnx(
     """
     _check(tables, weights, results, bool(weights_as_args))
     beside = {
-        "weights_as_args": weights_as_args,
         "layouts": layouts,
         "verify": verify,
         'weights="embedded"': weights == "embedded",
         'tables="always"': tables == "always",
     }
-    only = {"target_fps": target_fps, "resources": resources}
+    only = {
+        "target_fps": target_fps,
+        "resources": resources,
+        'weights="streamed"': weights == "streamed",
+    }
     if weights != "embedded":
         only["target_latency_ns"] = target_latency_ns
     check_options(streams, beside, only)
@@ -163,7 +168,8 @@ def from_qonnx(
         "the reference of the QONNX file",
     )
     if streams:
-        asked = Streams(samples or 1, target_fps, clock_mhz, resources, target_latency_ns)
+        outside = outside_of(weights_as_args, weights)
+        asked = Streams(samples or 1, target_fps, clock_mhz, resources, target_latency_ns, outside)
         streaming = streamed(made, origin, asked)
         return streaming if target == "mlir" else streaming.build(target)
 
@@ -196,7 +202,7 @@ def _check(tables: str, weights: str, results: str, as_arguments: bool) -> None:
             help=f'it is {", ".join(map(repr, TABLES))}; "auto" compares their cost with that of sums.',
         )
     for key, value, known in (
-        ("weights", weights, ("stored", "embedded")),
+        ("weights", weights, ("stored", "embedded", "streamed")),
         ("results", results, ("float", "integers")),
     ):
         if value not in known:

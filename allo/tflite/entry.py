@@ -14,6 +14,7 @@ from allo.models.integers.arithmetic import Array
 from allo.models.origin import ReferenceOrigin
 from allo.models.places import place_of_caller
 from allo.models.storage.choices import Storage
+from allo.models.streams.outside import outside_of
 from allo.models.streams.schedule import CLOCK_MHZ, Streams, check_options, streamed
 from allo.models.types import Types
 
@@ -33,6 +34,7 @@ def from_tflite(
     mode: str = "csim",
     project: str = "top.prj",
     weights_as_args: bool | Sequence[str] = False,
+    weights: str = "stored",
     layouts: Mapping[str, Sequence[int]] | None = None,
     samples: int | None = None,
     lanes: int | None = None,
@@ -59,6 +61,8 @@ def from_tflite(
         weights_as_args: weights are arguments behind the inputs, and not constants; the result then has
             ``weight_data``, and a built one appends it when it is called. A list of patterns of their
             paths, such as ``["conv2d_*.weight"]``, makes those arguments.
+        weights: ``"stored"``, or with ``streams`` ``"streamed"``: words of weights come anew for each
+            vector of a layer, and none are kept; ``weights_as_args`` says of which layers.
         layouts: for patterns of paths of weights, the order in which their dimensions are stored,
             such as ``{"conv2d_*.weight": (1, 2, 3, 0)}``.
         lanes: inner loops are pipelined, and each layer computes the sums of up to so many channels at once
@@ -94,19 +98,21 @@ def from_tflite(
         JUDGE,
     )
     beside = {
-        "weights_as_args": weights_as_args,
         "layouts": layouts,
         "verify": verify,
         "lanes": lanes,
     }
+    _check_weights(weights)
     only = {
         "target_fps": target_fps,
         "target_latency_ns": target_latency_ns,
         "resources": resources,
+        'weights="streamed"': weights == "streamed",
     }
     check_options(streams, beside, only)
     if streams:
-        asked = Streams(samples or 1, target_fps, clock_mhz, resources, target_latency_ns)
+        outside = outside_of(weights_as_args, weights)
+        asked = Streams(samples or 1, target_fps, clock_mhz, resources, target_latency_ns, outside)
         streaming = streamed(graph, origin, asked)
         return streaming if target == "mlir" else streaming.build(target)
     storage = Storage(weights_as_args, layouts or {})
@@ -126,6 +132,14 @@ def from_tflite(
         verbose=verbose,
         verify=verify,
     )
+
+
+def _check_weights(weights: str) -> None:
+    if weights not in ("stored", "streamed"):
+        raise ModelError(
+            f"weights={weights!r} is unknown.",
+            help="it is 'stored' or, of layers on streams, 'streamed'.",
+        )
 
 
 def _check_lanes(lanes: int) -> None:

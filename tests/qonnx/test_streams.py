@@ -114,6 +114,45 @@ def test_fifos_around_a_block_do_not_throttle() -> None:
     assert slower.before is None or slower.before > slower.unbounded
 
 
+def with_weights(**options: Any) -> tuple[Any, Any, Any]:
+    """A built network with weights from outside, an image, and its result by the executor."""
+    model = small(2, 2)
+    image = np.random.default_rng(0).integers(-128, 128, (1, 1, 1, 4, 4)).astype(np.int8)
+    given: dict[str, Any] = {"input_type": (int8, UNIT), "target": "mlir", "streams": True}
+    s = from_qonnx(model, **given, **options)
+    expected = Pair(model, (int8, UNIT)).expected(image[0].astype(np.float32) * np.float32(UNIT))
+    return s.build(**HARDWARE), image, expected[0]
+
+
+@pytest.mark.parametrize("options", [{"weights_as_args": True}, {"weights": "streamed"}])
+def test_weights_from_outside(options: dict[str, Any]) -> None:
+    module, image, expected = with_weights(**options)
+    np.testing.assert_array_equal(module(image)[0], expected)
+    others = [np.array(weights) for weights in module.weight_data]
+    assert [other.shape for other in others] == [(2, 1, 3, 3), (2, 2, 3, 3), (32, 2)]
+    others[2] = -others[2]
+    np.testing.assert_array_equal(module(image, *others)[0], -expected)
+    with pytest.raises(OptionError, match="was given 1 arrays of weights behind its images") as few:
+        module(image, others[0])
+    assert "give them in this order, or none for those of the file" in str(few.value)
+    with pytest.raises(
+        OptionError, match="A weight is .*, and those of this layer are numbers"
+    ) as far:
+        module(image, others[0] + 9, *others[1:])
+    assert "whose bits the hardware has" in str(far.value)
+
+
+def test_weights_of_single_channels_stay_in_their_layer() -> None:
+    with pytest.raises(UnsupportedOperatorError, match="are to come from outside") as caught:
+        from_qonnx(
+            residual_network(2, 2, 4, 6),
+            input_type=(int8, UNIT),
+            streams=True,
+            weights_as_args=True,
+        )
+    assert "patterns of the other weights in weights_as_args=" in str(caught.value)
+
+
 @pytest.mark.parametrize(("weight_bits", "bits"), [(1, 1), (1, 3), (2, 2), (3, 5), (4, 4), (8, 8)])
 def test_residual_networks_of_levels(weight_bits: int, bits: int) -> None:
     check(residual_network(weight_bits, bits, 4, 6), target_fps=50_000)

@@ -93,3 +93,22 @@ def test_an_operator_without_a_streaming_layer() -> None:
         UnsupportedOperatorError, match="takes 2 values of int8, and no streaming layer"
     ):
         from_tflite(writer.bytes(result), streams=True)
+
+
+def test_weights_of_convolutions_from_outside() -> None:
+    model = residual_network()
+    options = {
+        "target": "mlir",
+        "streams": True,
+        "weights_as_args": ["conv2d_*.weight", "full*.weight"],
+    }
+    s = from_tflite(model, **options)
+    image = np.random.default_rng(1).integers(-128, 128, (1, *s.image_shape)).astype(np.int8)
+    module = s.build(target="verilog", simulator="jit", device="xc7", clock_mhz=100)
+    np.testing.assert_array_equal(module(image), from_tflite(model)(image)[None])
+    others = [np.flip(weights, 0) for weights in module.weight_data]
+    assert len(others) == 4 and (module(image, *others) != module(image)).any()
+    with pytest.raises(
+        UnsupportedOperatorError, match="depthwise_conv2d_4.weight' are to come from"
+    ):
+        from_tflite(model, streams=True, weights_as_args=True)

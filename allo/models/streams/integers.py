@@ -15,6 +15,8 @@ from ..graph import Model, Operator
 from ..lowering import lower_model
 from ..storage.choices import Storage
 from ..types import Types
+from .levels import refused
+from .outside import Given, mode_of
 
 _PRODUCTS = {"tflite.conv2d": 0, "tflite.depthwise_conv2d": 3, "tflite.fully_connected": 0}
 """Of the weights: the dimension of the channels of the result."""
@@ -46,9 +48,21 @@ def _product(reading: Any, op: Operator) -> Any:
     source, target = reading.meta(args["input"]).shape, reading.meta_of(op).shape
     channel = _PRODUCTS[op.target]
     by_channel = op.target == "tflite.depthwise_conv2d"
-    rows = np.moveaxis(weight, channel, 0).reshape(weight.shape[channel], -1)
+
+    def rows_of(array: Any) -> Any:
+        return np.moveaxis(array, channel, 0).reshape(array.shape[channel], -1)
+
+    rows = rows_of(weight)
+    path, mode = mode_of(reading, args["weight"])
+    if mode and by_channel:
+        raise refused(
+            op,
+            f"sums each channel by itself, and its weights {path!r} are to come from outside",
+            "patterns of the other weights, as in weights_as_args=['conv2d_*.weight'].",
+        )
     bias = 0 if args.get("bias") is None else reading.array(args["bias"]).astype(np.int64)
-    shift = bias - args["zero_input"] * rows.astype(np.int64).sum(1)
+    zero = 0 if mode else args["zero_input"]
+    shift = bias - zero * rows.astype(np.int64).sum(1)
     shape, places = None, 1
     if op.target != "tflite.fully_connected":
         kernel = tuple(weight.shape[1:3])
@@ -65,6 +79,10 @@ def _product(reading: Any, op: Operator) -> Any:
     wrapped = (shift - low) % (1 << 32) + low  # as sums of 32 bits do
     wide = rows.astype(np.int64)
     first, second = wide * -128, wide * 127
+    if mode:  # of any weights
+        reading.given[op.name] = Given(path, weight, rows_of)
+        first = np.full(wide.shape, -128 * max(127 - args["zero_input"], 128 + args["zero_input"]))
+        second = -first
     least = int((shift + np.minimum(first, second).sum(1)).min())
     most = int((shift + np.maximum(first, second).sum(1)).max())
     bits = 32 if least < low or most > high else max(most, ~least, 1).bit_length() + 1
@@ -79,6 +97,8 @@ def _product(reading: Any, op: Operator) -> Any:
         shape,
         args["zero_input"],
         by_channel,
+        outside=mode,
+        means=(1, -args["zero_input"]) if mode else (1, 0),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from allo.dialects.diagnostics import UnsupportedOperatorError
 
 from ..graph import Operator
+from .outside import Given, mode_of
 
 PRODUCTS = ("levels.conv1d", "levels.conv2d", "levels.matmul")
 FUNCTIONS = ("levels.thresholds", "levels.table")
@@ -71,7 +73,10 @@ class _Terms:
             times, more = _SIGN
         elif "zero_right" in args:
             times, more = args["zero_right"][:2]
+        self.path, self.mode = mode_of(reading, weight)
+        self.held, self.decoded = held, (times, more)
         integers = held * times + more
+        self.arranged: Callable[[Any], Any] = np.asarray
         self.are_signs = bool((np.abs(integers) == 1).all())
         zero = args.get("zero_left" if is_matrix else "zero_input", (1, 0, ""))
         stands_for: tuple[int, int] = _SIGN if args.get("agreeing") else (zero[0], zero[1])
@@ -90,7 +95,8 @@ class _Terms:
             raise refused(
                 op, "multiplies several rows by a matrix", "one row: a Flatten before it."
             )
-        self.rows = reading.by_pixels(integers.T, self.reads)
+        self.arranged = lambda array: reading.by_pixels(array.T, self.reads)
+        self.rows = self.arranged(integers)
 
     def _windows(self, reading: Any, op: Operator, source: Any, integers: Any) -> None:
         args = op.args
@@ -110,8 +116,15 @@ class _Terms:
         target = reading.pixels_of(reading.meta_of(op).shape)
         kernel = (1, *integers.shape[2:])[-2:]
         stride, before = ((n, *args[k])[-2:] for k, n in (("stride", 1), ("padding", 0)))
-        self.rows = np.moveaxis(integers, 1, -1).reshape(outs, -1)
+        self.arranged = lambda array: np.moveaxis(array, 1, -1).reshape(outs, -1)
+        self.rows = self.arranged(integers)
         self.places = prod(target[:2])
+        if self.mode and self.is_by_channel:
+            raise refused(
+                op,
+                f"sums each channel by itself, and its weights {self.path!r} are to come from outside",
+                "patterns of the other weights in weights_as_args=[…].",
+            )
         shape = reading.library.Window(
             (height, width, channels), target[:2], kernel, stride, before
         )
@@ -132,6 +145,16 @@ class _Terms:
             return True
         there = -self.shift % self.factor == 0
         return bool(there and self.element.low <= self.fill <= self.element.high)
+
+    @property
+    def given(self) -> Given:
+        """The weights, where they come from outside."""
+        (times, more), arranged = self.decoded, self.arranged
+        return Given(
+            self.path,
+            self.held,
+            lambda array: arranged(np.asarray(array).astype(np.int64) * times + more),
+        )
 
     def affine(self, op: Operator) -> tuple[int, Any]:
         """The sum of the graph: ``factor`` times that of elements and weights, and numbers of channels."""
@@ -175,6 +198,9 @@ def _product(reading: Any, op: Operator, fused: set[str]) -> Any:
     is_bits = (terms.element.bits, terms.element.signed) == (1, False)
     reads_signs = is_bits and (terms.factor, terms.shift) == _SIGN
     reads_bytes = terms.element == library.INT8 and (terms.factor, terms.shift) == (1, 0)
+    if terms.mode:
+        reading.given[name] = terms.given
+        return _from_outside(reading, op, terms, following, name)
     ends = _is_bit(following) or (following is None and (reads_bytes or op.args.get("agreeing")))
     padded = terms.shape is not None and _is_padded(terms.shape)
     counted = terms.are_signs and (reads_signs or reads_bytes) and not terms.added.any()
@@ -210,6 +236,50 @@ def _product(reading: Any, op: Operator, fused: set[str]) -> Any:
         weight=library.Element.of(int(terms.rows.min()), int(terms.rows.max())),
         steps=steps,
     )
+
+
+def _from_outside(
+    reading: Any, op: Operator, terms: _Terms, following: Operator | None, name: str
+) -> Any:
+    """A product whose weights come from outside: elements are decoded, as sums of weights are not known."""
+    library = reading.library
+    weight = library.Element.of(int(terms.rows.min()), int(terms.rows.max()))
+    steps, columns = None, terms.rows.shape[1]
+    if following is not None:
+        steps = _steps(reading, following)
+    if op.args.get("agreeing"):
+        steps = _of_signs(library, steps, columns)
+    elif terms.added.any():
+        steps = _moved(library, steps, 1, terms.added) if steps else None
+        bits = terms.added.max() + columns * (terms.element.high + 1) * (weight.high + 1) * 4
+        if steps is None:
+            steps = library.Steps(library.Element.of(-bits, bits), offset=terms.added)
+    return library.Product(
+        name,
+        (terms.reads,),
+        terms.rows,
+        terms.places,
+        shape=terms.shape,
+        fill=terms.fill,
+        taken_element=terms.element,
+        weight=weight,
+        steps=steps,
+        outside=terms.mode,
+        means=(terms.factor, terms.shift),
+    )
+
+
+def _of_signs(library: Any, steps: Any, columns: int) -> Any:
+    """A function of the count of signs that agree as one of their sum."""
+    if steps is None:
+        offset = np.full(1, columns, np.int64)
+        return library.Steps(library.Element.of(0, columns), offset=offset, right=1)
+    if steps.table is None:
+        limits = 2 * steps.limits - columns
+        return library.Steps(steps.element, limits, steps.first, steps.falling)
+    counts = (np.arange(-columns, columns + 1) + columns) // 2 - steps.low
+    table = steps.table[:, np.clip(counts, 0, steps.table.shape[1] - 1)]
+    return library.Steps(steps.element, table=table, low=-columns)
 
 
 def _ends(terms: _Terms, factor: int, numbers: Any) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from allo.dialects.diagnostics import UnsupportedOperatorError
 
 from ..graph import Meta, Model, Operator, Ref
 from . import integers, levels, pools, results
+from .outside import Given, Outside
 
 LIBRARY = "allo.library.nn.stream"
 VIEWS = ("aten.view.default",)
@@ -31,11 +32,14 @@ class Reading:
         result: shape of the result.
         dtype: NumPy's name of the results' type.
         end: makes the unit that fills the array of results, of a number of images and the element.
+        outside: which weights come from outside.
+        given: these, by the names of their layers.
         pixels: of each value, height, width and channels of the image whose elements come in this order.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, outside: Outside | None = None) -> None:
+        self.model, self.outside = model, outside or Outside()
+        self.given: dict[str, Given] = {}
         self.library = import_module(LIBRARY)
         self.layers: list[Any] = []
         self._same: dict[str, str] = {}

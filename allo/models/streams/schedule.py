@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -18,6 +18,7 @@ from ..graph import Model
 from ..origin import EachSample, Origin, each_sample
 from ..places import place_of_caller
 from ..schedule import check_latency
+from .outside import Outside, Packing, packings
 from .reading import LIBRARY, Reading
 
 CLOCK_MHZ = 100.0
@@ -36,6 +37,7 @@ class StreamSchedule(Schedule):
         image_shape: of an image as it lies.
         result_shape: of a result.
         clock_mhz: for which the foldings are chosen.
+        weight_data: the weights that come from outside, as the file has them.
     """
 
     clock_mhz = CLOCK_MHZ
@@ -44,7 +46,8 @@ class StreamSchedule(Schedule):
         super().__init__(kernel)
         self.origin, self.layers, self.folds = origin, reading.layers, dict(folds)
         self.image_shape, self.result_shape = reading.array_shape, reading.result
-        self._dtype = reading.dtype
+        self._dtype, self._packings = reading.dtype, packings(reading, self.folds)
+        self.weight_data = [packing.given.array for packing in self._packings]
         self._image = reading.image[0], prod(reading.image[1])
 
     @property
@@ -64,7 +67,8 @@ class StreamSchedule(Schedule):
         if not callable(built):
             return built
         samples = self.origin.count if isinstance(self.origin, EachSample) else 1
-        return StreamedNetwork(built, samples, self.image_shape, self.result_shape, self._dtype)
+        shapes = self.image_shape, self.result_shape
+        return StreamedNetwork(built, samples, shapes, self._dtype, self._packings)
 
 
 class StreamedNetwork:
@@ -72,24 +76,48 @@ class StreamedNetwork:
 
     Attributes:
         module: what ``Schedule.build`` gave.
+        weight_data: the weights that come from outside, as the file has them.
     """
 
     def __init__(
         self,
         module: Any,
         samples: int,
-        image: tuple[int, ...],
-        result: tuple[int, ...],
+        shapes: tuple[tuple[int, ...], tuple[int, ...]],
         dtype: str,
+        packings: Sequence[Packing],
     ) -> None:
         self.module, self._samples, self._dtype = module, samples, dtype
-        self._image, self._result = image, result
+        (self._image, self._result), self._packings = shapes, packings
+        self.weight_data = [packing.given.array for packing in packings]
 
-    def __call__(self, images: Any, **options: Any) -> Any:
-        """The results of images, ``[samples, …]`` as the network has them."""
+    def __call__(self, images: Any, *weights: Any, **options: Any) -> Any:
+        """The results of images, ``[samples, …]`` as the network has them.
+
+        Args:
+            images: these.
+            weights: those that come from outside, in the order of ``weight_data``; left out, those of the
+                file.
+            options: of the module.
+
+        Raises:
+            OptionError: other weights than come from outside.
+        """
+        weights = weights or tuple(self.weight_data)
+        if len(weights) != len(self._packings):
+            paths = ", ".join(packing.given.path for packing in self._packings) or "none"
+            raise OptionError(
+                f"The network was given {len(weights)} arrays of weights behind its images, and takes: "
+                f"{paths}.",
+                help="give them in this order, or none for those of the file, module.weight_data.",
+            )
+        library = import_module(LIBRARY)
+        packed = [
+            packing(library, array) for packing, array in zip(self._packings, weights, strict=True)
+        ]
         given = np.asarray(images)
         flat = np.zeros((self._samples, int(np.prod(self._result))), self._dtype)
-        self.module(given.reshape(self._samples, *self._image), flat, **options)
+        self.module(given.reshape(self._samples, *self._image), *packed, flat, **options)
         return flat.reshape(self._samples, *self._result)
 
     def __getattr__(self, name: str) -> Any:
@@ -106,6 +134,7 @@ class Streams:
         clock_mhz: for which they are chosen.
         resources: that there are.
         target_latency_ns: from the first element of an image that comes alone to the last one of its result.
+        outside: which weights come from outside.
     """
 
     samples: int = 1
@@ -113,6 +142,7 @@ class Streams:
     clock_mhz: float = CLOCK_MHZ
     resources: Mapping[str, int] | None = None
     target_latency_ns: float | None = None
+    outside: Outside = field(default_factory=Outside)
 
 
 def check_options(streams: bool, beside: Mapping[str, object], only: Mapping[str, object]) -> None:
@@ -133,7 +163,8 @@ def check_options(streams: bool, beside: Mapping[str, object], only: Mapping[str
         raise OptionError(
             f"{given[0]} does not go with streams=True.",
             place_of_caller(),
-            help="leave it out: layers on streams hold their weights, and build compares nothing.",
+            help="leave it out: layers on streams have an order of weights of their own, and build compares "
+            "nothing.",
         )
     raise OptionError(
         f"{given[0]} is for layers on streams.", place_of_caller(), help="give streams=True, too."
@@ -151,7 +182,8 @@ def streamed(model: Model, origin: Origin, asked: Streams) -> StreamSchedule:
     library = import_module(LIBRARY)
     _check_targets(asked)
     origin = each_sample(origin, asked.samples)
-    reading = Reading(model)
+    asked.outside.storage.check([path for path, _ in model.weights.values()])
+    reading = Reading(model, asked.outside)
     target = library.Target(
         asked.target_fps or 1e-9,
         asked.clock_mhz,

@@ -10,14 +10,14 @@ from .foldings.choose import Target, choose, latency
 from .layers import Border, Fold, Function, Layer, Pool, Product, Signs, Sum, Whole
 from .network import Network
 from .pools import pooled
-from .products import by_channel, matrix_vector, sum_bits
+from .products import any_matrix_vector, by_channel, folded_words, matrix_vector, sum_bits
 from .results import lookup, scaled, sink
 from .shapes import INT8, Element, Window
 from .signs import signs
 from .steps import Steps, steps
 from .whole import whole
 from .windows import window
-from .words import fork, resize, source, thin
+from .words import fork, resize, source, thin, words
 
 __all__ = [
     "INT8",
@@ -38,9 +38,11 @@ __all__ = [
     "Whole",
     "Window",
     "add",
+    "any_matrix_vector",
     "assemble",
     "by_channel",
     "choose",
+    "folded_words",
     "fork",
     "latency",
     "lookup",
@@ -57,4 +59,5 @@ __all__ = [
     "thin",
     "whole",
     "window",
+    "words",
 ]

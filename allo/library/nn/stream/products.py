@@ -8,11 +8,13 @@ import numpy as np
 
 import allo
 from allo.customize import Schedule
+from allo.errors import OptionError
 from allo.ir.types import Int, Stream, UInt, int8
 
 from .shapes import INT8, Element, divides
 from .units import Unit, unit
 
+Means = tuple[int, int]
 _MULTIPLIED = 9
 """Bits of a product from which on it takes a multiplier."""
 _WORD = 64
@@ -101,8 +103,6 @@ def matrix_vector(
     own = 2 if chooses else weight.bits
     per = 1 if weight == INT8 else max(n for n in range(1, simd + 1) if fits(n, simd, own))
     groups, word_bits = simd // per, own * per
-    if chooses:
-        table = np.abs(table) | ((table < 0).astype(np.int64) << 1)
     if together == 2:
         lower, upper = table[:, 0::2].astype(np.uint8), table[:, 1::2].astype(np.uint8)
         table = (upper.astype(np.uint16) << 8) | lower
@@ -189,6 +189,130 @@ def matrix_vector(
         s.pipeline(f"{name}:k")
 
     return unit(two_rows if together == 2 else one_row, name, schedule, locals())
+
+
+def sum_bits_of_any(columns: int, element: Element, weight: Element, means: Means) -> int:
+    """Bits of sums of so many products, whatever the weights are."""
+    values = [means[0] * end + means[1] for end in (element.low, element.high)]
+    products = [value * end * columns for value in values for end in (weight.low, weight.high)]
+    return Element.of(min(*products, -1), max(products)).bits
+
+
+def folded_words(matrix: Any, weight: Element, pe: int, simd: int) -> list[int]:
+    """The words of a matrix in which :func:`any_matrix_vector` takes it, the first weight in the lowest bits.
+
+    Raises:
+        OptionError: a weight that is none of the elements.
+    """
+    rows = np.asarray(matrix, np.int64)
+    if rows.min() < weight.low or rows.max() > weight.high:
+        raise OptionError(
+            f"A weight is {rows.min() if rows.min() < weight.low else rows.max()}, and those of this layer "
+            f"are numbers from {weight.low} to {weight.high}.",
+            help="give weights in the range of those of the file, whose bits the hardware has.",
+        )
+    rounds, steps = rows.shape[0] // pe, rows.shape[1] // simd
+    folded = rows.reshape(rounds, pe, steps, simd).transpose(0, 2, 1, 3).reshape(-1, pe * simd)
+    mask = (1 << weight.bits) - 1
+    return [
+        sum((int(w) & mask) << (weight.bits * k) for k, w in enumerate(word)) for word in folded
+    ]
+
+
+def any_matrix_vector(
+    rows: int,
+    columns: int,
+    *,
+    element: Element = INT8,
+    weight: Element = INT8,
+    means: Means = (1, 0),
+    pe: int = 1,
+    simd: int = 1,
+    vectors: int = 1,
+    keeps: bool = True,
+    name: str = "any_matrix_vector",
+) -> Unit:
+    """A unit that multiplies vectors by a matrix which comes from outside, in words of ``pe · simd`` weights.
+
+    Elements and sums come and go as those of :func:`matrix_vector`; sums have the bits of
+    :func:`sum_bits_of_any`, and :func:`folded_words` gives the words of a matrix.
+
+    Args:
+        rows, columns: of the matrix.
+        element: of the vectors.
+        weight: of the matrix.
+        means: an element stands for ``means[0] * element + means[1]``.
+        pe: rows at once.
+        simd: columns at once.
+        vectors: how many come.
+        keeps: whether the words come once, beside the first vector, and are kept in a memory; else they
+            come anew for each vector, and nothing is kept.
+        name: of the kernel.
+
+    Raises:
+        OptionError: ``pe`` does not divide the rows, or ``simd`` not the columns.
+    """
+    divides(f"pe of {name}", pe, rows)
+    divides(f"simd of {name}", simd, columns)
+    bits = sum_bits_of_any(columns, element, weight, means)
+    rounds, steps, own = rows // pe, columns // simd, weight.bits
+    depth, size, kind, held = (
+        (rounds * steps if keeps else 1),
+        element.bits,
+        element.kind,
+        weight.kind,
+    )
+    times, more = means
+    ends = [times * element.low + more, times * element.high + more]
+    value_kind = Element.of(min(ends), max(ends)).kind
+    come_bits, go_bits, word_bits = size * simd, bits * pe, own * pe * simd
+
+    def multiplying(
+        come: Stream[UInt(come_bits), 2],
+        other: Stream[UInt(word_bits), 2],
+        go: Stream[UInt(go_bits), 2],
+    ):
+        """Products with weights that come."""
+        stored: UInt(word_bits)[depth]
+        kept: UInt(come_bits)[steps]
+        sums: Int(bits)[pe]
+        for v, r, k in allo.grid(vectors, rounds, steps, name="products"):
+            word: UInt(come_bits) = 0
+            if r == 0:
+                word = come.get()
+                kept[k] = word
+            else:
+                word = kept[k]
+            factors: UInt(word_bits) = 0
+            with allo.meta_if(keeps):
+                if v == 0:
+                    factors = other.get()
+                    stored[r * steps + k] = factors
+                else:
+                    factors = stored[r * steps + k]
+            with allo.meta_else():
+                factors = other.get()
+            out: UInt(go_bits) = 0
+            for o in range(pe):
+                first: Int(bits) = 0
+                for i in range(simd):
+                    level: kind = word[size * i : size * i + size]
+                    x: value_kind = level * times + more
+                    mine: held = factors[own * (o * simd + i) : own * (o * simd + i) + own]
+                    first += x * mine
+                one: Int(bits) = first if k == 0 else sums[o] + first
+                sums[o] = one
+                out[bits * o : bits * o + bits] = one
+            if k == steps - 1:
+                go.put(out)
+
+    def schedule(s: Schedule) -> None:
+        for loop in ("o", "i"):
+            s.unroll(f"{name}:{loop}")
+        s.partition(f"{name}:sums")
+        s.pipeline(f"{name}:k")
+
+    return unit(multiplying, name, schedule, locals())
 
 
 def by_channel(

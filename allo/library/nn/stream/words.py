@@ -131,6 +131,27 @@ def source(
     return unit(giving, name, schedule, locals())
 
 
+def words(count: int, bits: int, times: int = 1, *, name: str = "words") -> Unit:
+    """A unit that gives the words of an array, from the first to the last, so many times.
+
+    Args:
+        count: words of the array.
+        bits: of a word.
+        times: how often they go.
+        name: of the kernel.
+    """
+
+    def giving(image: UInt(bits)[count], go: Stream[UInt(bits), 2]):
+        """Words of an array."""
+        for _t, k in allo.grid(times, count, name="words"):
+            go.put(image[k])
+
+    def schedule(s: Schedule) -> None:
+        s.pipeline(f"{name}:k")
+
+    return unit(giving, name, schedule, locals())
+
+
 def thin(
     shape: tuple[int, int, int],
     stride: tuple[int, int],

@@ -11,11 +11,20 @@ import numpy as np
 
 from ..ends import Rounding, requantise
 from ..network import Network
-from ..products import by_channel, matrix_vector, shares, sum_bits, ternary
+from ..products import (
+    Means,
+    any_matrix_vector,
+    by_channel,
+    matrix_vector,
+    shares,
+    sum_bits,
+    sum_bits_of_any,
+    ternary,
+)
 from ..shapes import INT8, Element, Window
 from ..steps import Steps, steps
 from ..windows import window
-from ..words import thin
+from ..words import resize, thin, words
 from .base import (
     LANES,
     Fold,
@@ -25,7 +34,6 @@ from .base import (
     memory,
     row_words,
     through,
-    together,
     vector_words,
 )
 from .functions import cost_of
@@ -50,6 +58,9 @@ class Product(Layer):
         is_by_channel: one sum for each channel of the image.
         taken_element, weight: of what comes, and of the weights.
         steps: what becomes of a sum in place of ``rounding``. Without both, the sums are the result.
+        outside: ``"kept"`` where weights come as an argument ``…_weights`` of words, once, beside the first
+            vector; ``"streamed"`` where they come anew for each vector, and are not kept.
+        means: of weights from outside, what an element stands for: ``means[0] * element + means[1]``.
     """
 
     name: str
@@ -65,6 +76,8 @@ class Product(Layer):
     taken_element: Element = INT8
     weight: Element = INT8
     steps: Steps | None = None
+    outside: str = ""
+    means: Means = (1, 0)
 
     @property
     def channels(self) -> int:
@@ -74,6 +87,9 @@ class Product(Layer):
     @property
     def sums(self) -> Element:
         """The sums."""
+        if self.outside:
+            columns = int(self.weights.shape[1])
+            return Element(sum_bits_of_any(columns, self.taken_element, self.weight, self.means))
         return Element(sum_bits(self.weights, self.taken_element.low, self.taken_element.high))
 
     @property
@@ -159,6 +175,11 @@ class Product(Layer):
         """Multipliers, lookup tables and blocks of memory of the products and their weights."""
         each = pe if self.is_by_channel else pe * simd
         element, weight = self.taken_element.bits, self.weight.bits
+        if self.outside:
+            more, tables = memory(depth, weight * each) if self.outside == "kept" else (0, 0)
+            wide = element + weight + (self.means != (1, 0)) >= _MULTIPLIED
+            cost = 14 if wide else ceil(1.2 * element * weight) + element + weight
+            return each * wide, each * cost + tables, more
         if self.weight != INT8 and ternary(self.weights) and not self.is_by_channel:
             more, tables = memory(depth, 2 * simd)
             return 0, each * (2 * element + 5) + pe * tables, pe * more
@@ -195,26 +216,16 @@ class Product(Layer):
         (come,), name = comes, self.name
         vectors = samples * self.places
         come = self._windows(network, fold, samples, come)
-        kinds = {"element": self.taken_element, "weight": self.weight}
-        if self.is_by_channel:
-            unit = by_channel(
-                self.weights, simd=fold.simd, vectors=vectors, name=f"{name}_products", **kinds
-            )
-        else:
-            unit = matrix_vector(
-                self.weights,
-                pe=fold.pe,
-                simd=fold.simd,
-                vectors=vectors,
-                name=f"{name}_products",
-                **kinds,
-            )
         sums = self.sums
         if self.steps is None and self.rounding is None:
-            elements = samples * self.elements
-            together(network, unit, elements, sums, (fold.pe, simd), (come, goes))
+            narrow = goes if fold.pe == simd else f"{goes}_narrow"
+            self._multiply(network, fold, vectors, come, narrow)
+            if narrow != goes:
+                elements = samples * self.elements
+                wider = resize(elements, fold.pe, simd, bits=sums.bits, name=f"{goes}_together")
+                network.add(wider, come=narrow, go=goes)
             return
-        come = through(network, unit, come, f"{name}_sums")
+        self._multiply(network, fold, vectors, come, f"{name}_sums")
         folded: dict[str, Any] = {
             "channels": self.channels,
             "pe": fold.pe,
@@ -233,7 +244,31 @@ class Product(Layer):
                 name=f"{name}_ends",
                 **folded,
             )
-        network.add(end, come=come, go=goes)
+        network.add(end, come=f"{name}_sums", go=goes)
+
+    def _multiply(self, network: Network, fold: Fold, vectors: int, come: str, goes: str) -> None:
+        """The unit of the products, and that of weights from outside."""
+        kinds: dict[str, Any] = {
+            "element": self.taken_element,
+            "weight": self.weight,
+            "simd": fold.simd,
+            "vectors": vectors,
+            "name": f"{self.name}_products",
+        }
+        if self.is_by_channel:
+            network.add(by_channel(self.weights, **kinds), come=come, go=goes)
+            return
+        if not self.outside:
+            network.add(matrix_vector(self.weights, pe=fold.pe, **kinds), come=come, go=goes)
+            return
+        rows, columns = self.weights.shape
+        keeps = self.outside == "kept"
+        wide = self.weight.bits * fold.pe * fold.simd
+        count, times = rows * columns // (fold.pe * fold.simd), 1 if keeps else vectors
+        given, stream = f"{self.name}_weights", f"{self.name}_weight_words"
+        network.add(words(count, wide, times, name=f"{given}_unit"), image=given, go=stream)
+        unit = any_matrix_vector(rows, columns, pe=fold.pe, means=self.means, keeps=keeps, **kinds)
+        network.add(unit, come=come, other=stream, go=goes)
 
     def _windows(self, network: Network, fold: Fold, samples: int, come: str) -> str:
         """The unit of the windows, where there are any; the stream of their words."""
@@ -251,8 +286,8 @@ class Product(Layer):
             )
             come = through(network, kept, come, f"{name}_windows")
             # A row of pixels, as the rows between give none.
-            words = self.shape.image[2] // fold.simd
-            network.depths[come] = self.shape.places[1] * words + 2
+            per_pixel = self.shape.image[2] // fold.simd
+            network.depths[come] = self.shape.places[1] * per_pixel + 2
             return come
         moved = window(
             self.shape,
