@@ -38,6 +38,7 @@ WITHOUT_OUTPUT = {
     "CONTRIBUTING.md": "its example is a test",
     "docs/internals/extending.md": "its examples are parts of files",
     "docs/internals/rtl.md": "its example takes a text that a build made",
+    "docs/llm/checkpoints.md": "its example reads a model of 93 MB",
     "docs/networks.md": "its examples read files that others trained",
 }
 
