@@ -63,7 +63,7 @@ def test_sums_in_an_order_that_was_not_asked_for_are_seen(monkeypatch: pytest.Mo
         return made(*given, **{**asked, "reassociate": True})
 
     monkeypatch.setattr(allo, "autoschedule", reordered)
-    seen = run(product(), "cpu")
+    seen = run(product(seconds=8.0), "cpu")
     assert (seen.status, seen.target, seen.reason) == ("wrong", "cpu", "values differ")
 
 
