@@ -48,7 +48,7 @@ class ChatTemplate:
         if not messages:
             raise ChatError("A chat without a message asks nothing.", help="give one of a user.")
         for at, message in enumerate(messages):
-            if set(message) < {"role", "content"} or not isinstance(message["content"], str):
+            if not {"role", "content"} <= set(message) or not isinstance(message["content"], str):
                 raise ChatError(
                     f"Message {at} of the chat has the entries {', '.join(sorted(message)) or 'none'}.",
                     help="each message has a role and its content, both texts.",

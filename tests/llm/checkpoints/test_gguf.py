@@ -145,6 +145,7 @@ def test_a_cut_file_is_damaged(made: Path, tmp_path: Path, kept: float) -> None:
     [
         ([], "A chat without a message"),
         ([{"role": "user"}], "Message 0 of the chat has the entries role"),
+        ([{"role": "user", "text": "the"}], "Message 0 of the chat has the entries role, text"),
     ],
 )
 def test_a_chat_says_what_its_messages_lack(messages: list[dict[str, str]], text: str) -> None:
