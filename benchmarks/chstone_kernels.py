@@ -6,9 +6,9 @@ from math import cos, pi, sqrt
 
 import numpy as np
 
-import allo
 from allo.customize import Schedule
 from allo.ir.types import UInt, int16, int32, int64, uint1, uint6, uint8, uint32, uint64
+from benchmarks.kernels import pipelined
 
 BLOCKS, WORDS, STEPS, SAMPLES, LAGS, CODES = 4, 16, 80, 160, 9, 32
 waves = np.array(
@@ -399,7 +399,4 @@ def schedule(name: str) -> Schedule:
     Raises:
         KeyError: when there is no such kernel.
     """
-    made = allo.customize(KERNELS[name])
-    for loop in LOOPS[name]:
-        made.pipeline(loop)
-    return made
+    return pipelined(KERNELS[name], LOOPS[name])

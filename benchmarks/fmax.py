@@ -33,7 +33,7 @@ from allo.errors import AlloError
 from allo.ir.types import int8, int32
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
 from benchmarks.harness import ROOT
-from benchmarks.kernels import float_gemm, gemm
+from benchmarks.kernels import float_gemm, gemm, pipelined
 
 DEVICE = devices.routed()[0]
 CLOCK_MHZ = 100.0
@@ -92,12 +92,7 @@ class Row:
 
 
 def _pipelined(kernel: Callable[..., Any], loop: str) -> Callable[[], Schedule]:
-    def make() -> Schedule:
-        schedule = allo.customize(kernel)
-        schedule.pipeline(loop)
-        return schedule
-
-    return make
+    return lambda: pipelined(kernel, [loop])
 
 
 def _systolic(size: int) -> Callable[[], Schedule]:

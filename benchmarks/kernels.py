@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import allo
+from allo.customize import Schedule
 from allo.ir.types import float32, int8, int16, int32
 
 
@@ -71,3 +75,11 @@ def wide(x: int32[64], y: int32[64], z: int32[64]):
     """A product that takes several multiplier blocks."""
     for i in range(64):
         z[i] = x[i] * y[i] + 7
+
+
+def pipelined(kernel: Callable[..., Any], loops: Iterable[str]) -> Schedule:
+    """A kernel with some of its loops as pipelines."""
+    made = allo.customize(kernel)
+    for loop in loops:
+        made.pipeline(loop)
+    return made

@@ -104,7 +104,7 @@ def kernels(lanes: int) -> list[Kernel]:
     return [
         Kernel(
             "linear.multiply", "W8A8", wide.channels,
-            lambda: schedule_multiply(of(multiply, *first, c.d, *behind)),
+            lambda: schedule_multiply(of(multiply, *first, c.d, *behind, 0, 0)),
         ),
         Kernel(
             "nibbles.multiply_nibbles", "W4A8", wide.channels,

@@ -7,9 +7,9 @@ one was seen, and none was changed afterwards.
 
 from __future__ import annotations
 
-import allo
 from allo.customize import Schedule
 from allo.ir.types import float32, int16, int32, uint8, uint16, uint32
+from benchmarks.kernels import pipelined
 
 NODES, ROWS, SAMPLES, RATE, POINTS, CODES, KEYS, RANGE, SIZE, WIDE = (
     16,
@@ -210,7 +210,4 @@ def schedule(name: str) -> Schedule:
     Raises:
         KeyError: when there is no such kernel.
     """
-    made = allo.customize(KERNELS[name])
-    for loop in LOOPS[name]:
-        made.pipeline(loop)
-    return made
+    return pipelined(KERNELS[name], LOOPS[name])

@@ -7,6 +7,7 @@ trained: a network of this module is for rates and resources, and for equality o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,18 +19,72 @@ from .graphs import Graph
 CNV_CHANNELS, CNV_DENSE, CNV_IMAGE = ((64, 64), (128, 128), (256, 256)), (512, 512, 10), 32
 
 
-class _Signs(Graph):
-    """A graph of random signs.
+class ConvolutionalGraph(Graph, ABC):
+    """A graph of CNV's kind, whose layers are those of a class below.
 
     Attributes:
-        rng: what they come from.
+        rng: what weights come from.
     """
 
     def __init__(self, seed: int) -> None:
         super().__init__()
         self.rng = np.random.default_rng(seed)
 
-    def signs(self, name: str, shape: Sequence[int]) -> str:
+    @abstractmethod
+    def weights(self, name: str, shape: Sequence[int]) -> str:
+        """Random weights."""
+
+    @abstractmethod
+    def activated(self, name: str, source: str, channels: int, terms: int) -> str:
+        """A random norm of each channel, and the levels of what it gives."""
+
+    def convolution(self, name: str, source: str, ins: int, outs: int) -> str:
+        """A convolution of 3 × 3 without padding, with a norm and levels behind it."""
+        weights = self.weights(f"{name}_weights", (outs, ins, 3, 3))
+        sums = self.node("Conv", name, source, weights, kernel_shape=[3, 3])
+        return self.activated(f"{name}_levels", sums, outs, 9 * ins)
+
+    def sums(self, name: str, source: str, ins: int, outs: int) -> str:
+        """The sums of a fully connected layer."""
+        return self.node("MatMul", name, source, self.weights(f"{name}_weights", (ins, outs)))
+
+    def scores(self, name: str, source: str, ins: int, outs: int) -> str:
+        """The last layer, whose sums are the result, in 64ths."""
+        sums = self.sums(name, source, ins, outs)
+        return self.node("Mul", "scores", sums, self.constant(1 / 64))
+
+    def network(
+        self, title: str, channels: Sequence[Sequence[int]], dense: Sequence[int], image: int
+    ) -> Any:
+        """A network of CNV's kind as an ``onnx.ModelProto``.
+
+        Args:
+            title: of the graph.
+            channels: of the convolutions between two pools.
+            dense: of the fully connected layers; the last one's sums are the result, in 64ths.
+            image: height and width; the input has three channels.
+        """
+        value, ins, size = "image", 3, image
+        for group, outs in enumerate(channels):
+            for number, out in enumerate(outs):
+                value = self.convolution(f"conv_{group}_{number}", value, ins, out)
+                ins, size = out, size - 2
+            if group < len(channels) - 1:
+                sizes = {"kernel_shape": [2, 2], "strides": [2, 2]}
+                value, size = self.node("MaxPool", f"pool_{group}", value, **sizes), size // 2
+        value, ins = self.node("Flatten", "flat", value, axis=1), ins * size * size
+        *inner, last = ((f"dense_{number}", out) for number, out in enumerate(dense))
+        for name, out in inner:
+            sums = self.sums(name, value, ins, out)
+            value, ins = self.activated(f"{name}_levels", sums, out, ins), out
+        value = self.scores(last[0], value, ins, last[1])
+        return self.model(title, "image", (1, 3, image, image), value, last[1])
+
+
+class _Signs(ConvolutionalGraph):
+    """A graph of random signs."""
+
+    def weights(self, name: str, shape: Sequence[int]) -> str:
         """Random weights of -1 and 1."""
         values: NDArray[np.float64] = np.where(self.rng.random(shape) < 0.5, -1.0, 1.0)
         return self.node("BipolarQuant", name, self.constant(values), self.constant(1.0))
@@ -64,23 +119,4 @@ def network_of_signs(
         image: height and width; the input has three channels.
         seed: of the weights.
     """
-    graph, value, ins, size = _Signs(seed), "image", 3, image
-    for group, outs in enumerate(channels):
-        for number, out in enumerate(outs):
-            name = f"conv_{group}_{number}"
-            weights = graph.signs(f"{name}_weights", (out, ins, 3, 3))
-            sums = graph.node("Conv", name, value, weights, kernel_shape=[3, 3])
-            value, size = graph.activated(f"{name}_signs", sums, out, 9 * ins), size - 2
-            ins = out
-        if group < len(channels) - 1:
-            sizes = {"kernel_shape": [2, 2], "strides": [2, 2]}
-            value, size = graph.node("MaxPool", f"pool_{group}", value, **sizes), size // 2
-    value, ins = graph.node("Flatten", "flat", value, axis=1), ins * size * size
-    for number, out in enumerate(dense):
-        name = f"dense_{number}"
-        value = graph.node("MatMul", name, value, graph.signs(f"{name}_weights", (ins, out)))
-        if number < len(dense) - 1:
-            value = graph.activated(f"{name}_signs", value, out, ins)
-        ins = out
-    value = graph.node("Mul", "scores", value, graph.constant(1 / 64))
-    return graph.model("network_of_signs", "image", (1, 3, image, image), value, dense[-1])
+    return _Signs(seed).network("network_of_signs", channels, dense, image)

@@ -12,22 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from .convolutions import CNV_CHANNELS, CNV_DENSE, CNV_IMAGE
-from .graphs import Graph
+from .convolutions import CNV_CHANNELS, CNV_DENSE, CNV_IMAGE, ConvolutionalGraph
 
 
-class _Levels(Graph):
+class _Levels(ConvolutionalGraph):
     """A graph of random levels.
 
     Attributes:
         weight_bits, bits: of weights and of activations.
-        rng: what weights come from.
     """
 
     def __init__(self, weight_bits: int, bits: int, seed: int) -> None:
-        super().__init__()
+        super().__init__(seed)
         self.weight_bits, self.bits = weight_bits, bits
-        self.rng = np.random.default_rng(seed)
 
     def weights(self, name: str, shape: Sequence[int]) -> str:
         """Random weights: signs where they have one bit, else as many negative as positive ones."""
@@ -65,11 +62,6 @@ class _Levels(Graph):
         sums = self.node("Conv", name, source, weights, **shape)
         return self.activated(f"{name}_levels", sums, outs, size * size * ins // group, reach)
 
-    def scores(self, source: str, ins: int, outs: int) -> str:
-        """The last layer, whose sums are the result, in 64ths."""
-        sums = self.node("MatMul", "last", source, self.weights("last_weights", (ins, outs)))
-        return self.node("Mul", "scores", sums, self.constant(1 / 64))
-
 
 def network_of_levels(
     weight_bits: int,
@@ -90,22 +82,8 @@ def network_of_levels(
         image: height and width; the input has three channels.
         seed: of the weights.
     """
-    graph, value, ins, size = _Levels(weight_bits, bits, seed), "image", 3, image
-    for group, outs in enumerate(channels):
-        for number, out in enumerate(outs):
-            value = graph.convolution(f"conv_{group}_{number}", value, ins, out)
-            ins, size = out, size - 2
-        if group < len(channels) - 1:
-            sizes = {"kernel_shape": [2, 2], "strides": [2, 2]}
-            value, size = graph.node("MaxPool", f"pool_{group}", value, **sizes), size // 2
-    value, ins = graph.node("Flatten", "flat", value, axis=1), ins * size * size
-    for number, out in enumerate(dense[:-1]):
-        sums = graph.node(
-            "MatMul", f"dense_{number}", value, graph.weights(f"dense_{number}_weights", (ins, out))
-        )
-        value, ins = graph.activated(f"dense_{number}_levels", sums, out, ins), out
-    value = graph.scores(value, ins, dense[-1])
-    return graph.model("network_of_levels", "image", (1, 3, image, image), value, dense[-1])
+    graph = _Levels(weight_bits, bits, seed)
+    return graph.network("network_of_levels", channels, dense, image)
 
 
 def residual_network(
@@ -132,5 +110,5 @@ def residual_network(
     mean = graph.node("GlobalAveragePool", "mean", less)
     levels = graph.quant("mean_levels", mean, 0.25, bits + 1, signed=False, narrow=False)
     flat = graph.node("Flatten", "flat", levels, axis=1)
-    value = graph.scores(flat, 2 * channels, outs)
+    value = graph.scores("last", flat, 2 * channels, outs)
     return graph.model("residual_network", "image", (1, 3, image, image), value, outs)

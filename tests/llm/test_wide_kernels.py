@@ -34,7 +34,8 @@ def int8s(rng, *shape: int) -> np.ndarray:
 
 def test_an_element_multiplies_the_outputs_of_its_channel():
     outs = 3
-    s = allo.customize(multiply, instantiate=[LANES, CHANNELS, D, 3 * D, D, FFN, FFN, LAYERS, outs])
+    sizes = [LANES, CHANNELS, D, 3 * D, D, FFN, FFN, LAYERS, outs]
+    s = allo.customize(multiply, instantiate=[*sizes, 0, 0])
     rng = np.random.default_rng(0)
     jobs = [(3 * D, D), (D, D), (FFN, D), (D, FFN)] * LAYERS + [(CHANNELS * outs, D)]
     weights = [int8s(rng, rows // CHANNELS, depth) for rows, depth in jobs]

@@ -24,7 +24,7 @@ def engine(z: Sizes) -> dict[str, Stage]:
     return {
         "norming": (tokens if own else vectors).norming(z),
         "spreading": linear.spreading(z),
-        "multiplying": (tokens if own else linear).multiplying(z),
+        "multiplying": linear.multiplying(z),
         "gathering": linear.gathering(z),
         "rescaling": (tokens if own else linear).rescaling(z),
         "activating": (tokens if own else vectors).activating(z),

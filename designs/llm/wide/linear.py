@@ -19,18 +19,19 @@ def fetch[BITS, WORDS](memory: "UInt(BITS)[WORDS]", words: "Stream[UInt(BITS), 2
         words.put(memory[load])
 
 
-def multiply[L, C, D, QKV, INNER, UP, FFN, LAYERS, OUTS](
+def multiply[L, C, D, QKV, INNER, UP, FFN, LAYERS, OUTS, EXTRA, MOST](
     words: "Stream[UInt(8 * L), 2]",
-    inputs: "Stream[UInt(8 * L), 2]",
+    inputs: "Stream[UInt(8 * L + EXTRA), 2]",
     sums: "Stream[int32, 2]",
 ):
     """One processing element: its channel's outputs of every job, L weights a cycle.
 
     ``QKV`` and ``UP`` are the outputs of a layer's first and third job, ``INNER`` and ``FFN`` the inputs of
     the second and fourth, and ``OUTS`` the outputs of the last job that lie on a channel; with 0 there is
-    no such job.
+    no such job. With ``EXTRA`` bits above a word of activations, these say by how much its levels are finer,
+    0 to ``MOST``, and its sum is shifted by what is left.
     """
-    x: UInt(8 * L)[max(D, FFN) // L]
+    x: UInt(8 * L + EXTRA)[max(D, FFN) // L]
     for job in range(4 * LAYERS + min(OUTS, 1)):
         kind: int32 = job & 3
         groups: int32 = D // L
@@ -53,12 +54,15 @@ def multiply[L, C, D, QKV, INNER, UP, FFN, LAYERS, OUTS](
         acc: int32 = 0
         for mac in range(total):
             weights: UInt(8 * L) = words.get()
-            group: UInt(8 * L) = x[at]
+            group: UInt(8 * L + EXTRA) = x[at]
             dot: int32 = 0
             for p in range(L):
                 weight: int8 = weights[8 * p : 8 * p + 8]
                 value: int8 = group[8 * p : 8 * p + 8]
                 dot += weight * value
+            with allo.meta_if(EXTRA > 0):
+                finer: UInt(4) = group[8 * L : 8 * L + EXTRA]
+                dot = dot << (MOST - finer)
             after: int32 = dot + (0 if at == 0 else acc)
             acc = after
             if at == last:

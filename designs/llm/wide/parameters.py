@@ -113,7 +113,7 @@ def check_wide(config: Architecture, wide: Wide) -> None:
             accelerator does not have.
     """
     check_design("wide", config, WidthError)
-    check_sizes(config, wide, any_heads=True)
+    check_sizes(config, wide)
     _check_block(config, wide)
     if config.rotary and wide.vector < 2:
         raise WidthError(
@@ -139,16 +139,13 @@ def _check_block(config: Architecture, wide: Wide) -> None:
         )
 
 
-def check_sizes(config: Architecture, wide: Wide, any_heads: bool = False) -> None:
+def check_sizes(config: Architecture, wide: Wide) -> None:
     """Refuse sizes that do not fit each other or those of the model.
-
-    Args:
-        any_heads: whether the heads at once may be any number that divides those of the model.
 
     Raises:
         WidthError: naming both sizes, and the nearest legal one.
     """
-    for name in ("channels", "lanes", "vector", "parts", *(() if any_heads else ("heads",))):
+    for name in ("channels", "lanes", "vector", "parts"):
         value = getattr(wide, name)
         if value < 1 or value & (value - 1):
             raise WidthError(

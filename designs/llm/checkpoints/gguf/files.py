@@ -66,10 +66,6 @@ class GGUFTensors(Mapping[str, np.ndarray]):
             ) from error
         return np.ascontiguousarray(whole, np.float32).reshape(tuple(tensor.shape[::-1].tolist()))
 
-    def kinds(self) -> dict[str, str]:
-        """The kind of blocks of every tensor, by Hugging Face's names, as ``Q4_1``."""
-        return {ours: self._stored[name].tensor_type.name for ours, name in self._by_name.items()}
-
     def rotation(self) -> np.ndarray | None:
         """By what the angles of the pairs of a head are divided, or None."""
         return self.stored(ROTATION) if ROTATION in self._stored else None

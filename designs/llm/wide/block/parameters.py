@@ -50,7 +50,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
             parameters, blocks do not have.
     """
     check_design("block", config, WidthError)
-    check_sizes(config, wide, any_heads=True)
+    check_sizes(config, wide)
     for name in ("rows", "tokens", "most", "norms"):
         if getattr(block, name) < 1:
             raise WidthError(

@@ -137,17 +137,18 @@ def multiplying(z: Sizes) -> Stage:
         z.wide.channels, z.wide.lanes, z.wide.activations, z.steps,
         (z.ffn if z.device is None else max(z.d, z.ffn)) // z.wide.activations,
     )  # fmt: skip
-    NIBBLES = z.wide.bits == 4
+    NIBBLES, EXTRA = z.wide.bits == 4, z.extra
     jobs = z.up, z.ffn, z.layers, z.outputs // C
     if NIBBLES:
         kernel = Kernel(multiply_nibbles, (L, C, z.d, z.qkv, *jobs), schedule_multiply_nibbles)
     else:
-        kernel = Kernel(multiply, (L, C, z.d, z.qkv, z.inner, *jobs), schedule_multiply, z.kind)
+        sizes = L, C, z.d, z.qkv, z.inner, *jobs, z.extra, z.shift
+        kernel = Kernel(multiply, sizes, schedule_multiply, z.kind)
     ELEMENT = kernel.template
 
     @df.part()
     def part(
-        words: Stream[UInt(8 * L), z.wide.prefetch][C], inputs: Stream[UInt(8 * K), DEPTH][C],
+        words: Stream[UInt(8 * L), z.wide.prefetch][C], inputs: Stream[UInt(8 * K + EXTRA), DEPTH][C],
         sums: Stream[int32, 4][C],
     ):  # fmt: skip
         @df.kernel(mapping=[C])

@@ -1,4 +1,4 @@
-"""The stages that differ where each token has steps of its own: norms, gates, elements and rescaling."""
+"""The stages that differ where each token has steps of its own: norms, gates and rescaling."""
 
 from functools import partial
 
@@ -12,12 +12,7 @@ from ..families.gated import schedule_part
 from ..stages.linear import CALL
 from ..stages.sizes import Sizes
 from .gated import gate_tokens, schedule_gate_tokens
-from .linear import (
-    multiply_blocks,
-    rescale_tokens,
-    schedule_multiply_blocks,
-    schedule_rescale_tokens,
-)
+from .linear import rescale_tokens, schedule_rescale_tokens
 from .norm import normalise_tokens, schedule_normalise_tokens
 
 
@@ -75,27 +70,6 @@ def activating(z: Sizes) -> Stage:
         return ends + loops.depth(gating.name, "out") + loops.depth(gating.name, "given") + CALL
 
     return Stage(part, (parting, gating), delay=delay, reference=_levels(z))
-
-
-def multiplying(z: Sizes) -> Stage:
-    """One element a channel: its outputs of every job, a word of weights a cycle."""
-    C, L, EXTRA = z.wide.channels, z.wide.lanes, z.extra
-    DEPTH = z.ffn // L
-    sizes = L, C, z.d, z.qkv, z.inner, z.up, z.ffn, z.layers, z.outputs // C, z.shift
-    kernel = Kernel(multiply_blocks, sizes, schedule_multiply_blocks)
-    ELEMENT = kernel.template
-
-    @df.part()
-    def part(
-        words: Stream[UInt(8 * L), z.wide.prefetch][C],
-        inputs: Stream[UInt(8 * L + EXTRA), DEPTH][C], sums: Stream[int32, 4][C],
-    ):  # fmt: skip
-        @df.kernel(mapping=[C])
-        def element():
-            c = df.get_pid()
-            multiply_blocks[*ELEMENT](words[c], inputs[c], sums[c])
-
-    return Stage(part, (kernel,), delay=lambda loops: loops.depth(kernel.name, "mac"))
 
 
 def rescaling(z: Sizes) -> Stage:

@@ -99,6 +99,25 @@ class Layer(ABC):
         """
 
 
+class Elementwise(Layer):
+    """A layer that takes elements as they come, and gives one for each.
+
+    Attributes:
+        channels: of a vector.
+    """
+
+    channels: int
+
+    @property
+    def lag(self) -> float:
+        """The part of an image that the layer has taken before its result begins."""
+        return 0.0
+
+    def widths(self, simd: int) -> bool:
+        """Whether its result can go in words of so many elements."""
+        return self.channels % simd == 0
+
+
 def lag_of(shape: Window | None, places: int) -> float:
     """The part of an image that windows have taken before a result begins; without, one of its vectors."""
     if shape is None:

@@ -11,7 +11,7 @@ from ..network import Network
 from ..shapes import Element
 from ..steps import COMPARED, SEARCHED, Steps, steps
 from ..whole import whole
-from .base import LANES, Fold, Layer, memory
+from .base import LANES, Elementwise, Fold, memory
 
 
 def cost_of(function: Steps, bits: int, lanes: int, method: str) -> tuple[int, int, int]:
@@ -38,7 +38,7 @@ def cost_of(function: Steps, bits: int, lanes: int, method: str) -> tuple[int, i
 
 
 @dataclass(frozen=True, slots=True)
-class Function(Layer):
+class Function(Elementwise):
     """A function of each element of an image, by itself: a quantiser, a table.
 
     Attributes:
@@ -65,15 +65,6 @@ class Function(Layer):
     def elements(self) -> int:
         """Elements of an image of the result."""
         return self.places * self.channels
-
-    @property
-    def lag(self) -> float:
-        """The part of an image that the layer has taken before its result begins."""
-        return 0.0
-
-    def widths(self, simd: int) -> bool:
-        """Whether its result can go in words of so many elements."""
-        return self.channels % simd == 0
 
     def folds(self) -> Iterator[Fold]:
         """So many elements at once, where they divide the channels."""
@@ -104,7 +95,7 @@ class Function(Layer):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(Layer):
+class Whole(Elementwise):
     """Any function of a whole image of int8.
 
     Attributes:

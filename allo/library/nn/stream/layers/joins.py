@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from ..ends import Operand, Rounding, add, sum_of
 from ..network import Network
 from ..shapes import INT8, Element
-from .base import LANES, Fold, Layer
+from .base import LANES, Elementwise, Fold
 
 
 @dataclass(frozen=True, slots=True)
-class Sum(Layer):
+class Sum(Elementwise):
     """The sum of two images, element by element.
 
     Attributes:
@@ -39,15 +39,6 @@ class Sum(Layer):
     def elements(self) -> int:
         """Elements of an image of the result."""
         return self.size
-
-    @property
-    def lag(self) -> float:
-        """The part of an image that the layer has taken before its result begins."""
-        return 0.0
-
-    def widths(self, simd: int) -> bool:
-        """Whether its result can go in words of so many elements."""
-        return self.channels % simd == 0
 
     def folds(self) -> Iterator[Fold]:
         """So many elements at once, where they divide the channels."""
