@@ -16,6 +16,7 @@ from allo.backend.devices import Cells, Part
 from ..netlist.memories import ULTRA, Element, Memory, Read, Table, TableRead, Write
 from ..netlist.modules import Module, Netlist
 from ..netlist.operations import (
+    BlockSum,
     Compare,
     Concat,
     Constant,
@@ -167,6 +168,7 @@ def _table_read(op: Operation, total: Counter[str]) -> None:
 
 _KINDS: dict[type[Operation], Callable[[Operation, Counter[str]], None]] = {
     Gate: _gate,
+    BlockSum: _gate,
     Mux: _mux,
     Compare: _compare,
     Register: _register,
