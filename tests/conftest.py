@@ -26,6 +26,7 @@ pytest_plugins = [
     "tests.plant",
     "tests.replay.plugin",
     "tests.selection",
+    "tests.turns",
 ]
 
 

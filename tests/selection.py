@@ -26,7 +26,8 @@ import pytest
 FILE = Path(__file__).with_suffix(".toml")
 REFERENCE_S = 0.2
 """CPU seconds of :func:`calibration_s` on the machine whose seconds the budgets are."""
-_PROPERTY = "cpu_seconds"
+CPU_SECONDS = "cpu_seconds"
+"""The property of a report that holds what a test took."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -45,13 +46,15 @@ class Selection:
 
     budgets: Mapping[str, float] = field(default_factory=dict)
     moved: Sequence[Moved] = ()
+    always: frozenset[str] = frozenset()
+    """Dear functions that take no turns (tests/turns.py)."""
 
     @classmethod
     def read(cls, file: Path = FILE) -> Selection:
         """Read the file."""
         content = tomllib.loads(file.read_text())
         moved = [Moved(m["why"], tuple(m["tests"]), m.get("keep", 0)) for m in content["nightly"]]
-        return cls(content["budgets"], moved)
+        return cls(content["budgets"], moved, frozenset(content.get("turns", {}).get("always", ())))
 
     def at_night(self, names: Sequence[str]) -> set[str]:
         """Those of the node ids, given in their order, that run at night."""
@@ -111,14 +114,14 @@ class Costs:
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
         """Tell with a test's last report what it used."""
         if call.when == "teardown":
-            item.user_properties.append((_PROPERTY, round(cpu_seconds() - self._before, 4)))
+            item.user_properties.append((CPU_SECONDS, round(cpu_seconds() - self._before, 4)))
         return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add a test to its folder."""
         if report.when == "teardown":
             folder = folder_of(report.nodeid)
-            self.spent[folder] += float(dict(report.user_properties).get(_PROPERTY, 0))
+            self.spent[folder] += float(dict(report.user_properties).get(CPU_SECONDS, 0))
             self.tests[folder] += 1
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
