@@ -65,17 +65,17 @@ def windows_of(images: np.ndarray, shape: stream.Window, fill: int) -> np.ndarra
 
 
 @pytest.mark.parametrize(
-    ("shape", "by_channel"),
+    ("shape", "groups"),
     [
-        (stream.Window((6, 6, 4), (6, 6), before=(1, 1)), False),
-        (stream.Window((7, 6, 4), (3, 3), kernel=(2, 3), stride=(2, 2), before=(0, 1)), True),
+        (stream.Window((6, 6, 4), (6, 6), before=(1, 1)), 1),
+        (stream.Window((7, 6, 4), (3, 3), kernel=(2, 3), stride=(2, 2), before=(0, 1)), 2),
     ],
 )
-def test_windows_go_in_every_cycle(shape: stream.Window, by_channel: bool) -> None:
+def test_windows_go_in_every_cycle(shape: stream.Window, groups: int) -> None:
     images = np.random.default_rng(0).integers(-128, 128, (2, *shape.image)).astype(np.int8)
-    unit = stream.window(shape, simd=2, samples=2, fill=-5, by_channel=by_channel)
+    unit = stream.window(shape, simd=2, samples=2, fill=-5, groups=groups)
     wanted = windows_of(images, shape, -5)
-    if by_channel:
+    if groups > 1:
         parts = wanted.reshape(*wanted.shape[:-1], 2, 2)
         wanted = np.moveaxis(parts, -2, 3)
     expected = words(wanted.reshape(-1, 2))

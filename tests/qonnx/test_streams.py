@@ -184,25 +184,116 @@ def test_networks_that_others_trained(file: str, unit: float) -> None:
     )
 
 
-def convolution(**options: Any) -> Any:
+def convolution(outs: int = 4, **options: Any) -> Any:
     """A network of one layer, of four channels and 4 bits."""
     net = Network()
     channels = 4 // options.get("group", 1)
-    weights = net.quant(np.ones((4, channels, 3, 3)), 1.0, 3)
-    sums = net("Conv", net.input(1, 4, 8, 8), weights, kernel_shape=[3, 3], **options)
+    weights = np.random.default_rng(3).normal(0, 2, (outs, channels, 3, 3))
+    levels = net.quant(weights, 1.0, 3, narrow=1)
+    sums = net("Conv", net.input(1, 4, 8, 8), levels, kernel_shape=[3, 3], **options)
     return net.model(net.quant(sums, 0.5, 4))
 
 
 @pytest.mark.parametrize(
-    ("options", "why", "help"),
+    "options",
     [
-        ({"dilations": [2, 2]}, "has dilation, and no streaming", "windows without gaps"),
-        ({"group": 2}, "has 2 groups of 2 channels", "one group, or one for each channel"),
+        {"dilations": [2, 1], "pads": [2, 1, 2, 1], "strides": [1, 2]},
+        {"group": 2, "dilations": [2, 2], "outs": 6},
+        {"group": 4, "outs": 8},
     ],
 )
-def test_windows_that_no_layer_has(options: dict[str, Any], why: str, help: str) -> None:
+def test_windows_with_gaps_and_groups_of_channels(options: dict[str, Any]) -> None:
+    module = check(convolution(**options), target_fps=70_000)
+    assert module.cycles == module.report.cycles
+
+
+class Blocks:
+    """Two convolutions in a row, of 2 and 4 channels, and what joins their results."""
+
+    def __init__(self) -> None:
+        self.net = Network()
+        same = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+        self.rng = np.random.default_rng(3)
+        image = self.net.input(1, 1, 4, 4)
+        self.first = self.levels(self.product(image, (2, 1, 3, 3), **same), 3)
+        self.second = self.levels(self.product(self.first, (4, 2, 3, 3), **same), 2)
+
+    def product(self, x: str, shape: tuple[int, ...], kind: str = "Conv", **options: Any) -> str:
+        weights = self.net.quant(self.rng.normal(0, 2, shape), 1.0, 3, narrow=1)
+        return self.net(kind, x, weights, **options)
+
+    def levels(self, x: str, bits: int) -> str:
+        return self.net.quant(self.net("Relu", x), 0.5, bits, signed=0)
+
+    def third(self) -> str:
+        """Signed levels of two channels."""
+        sums = self.product(self.second, (2, 4, 1, 1), kernel_shape=[1, 1])
+        return self.net.quant(sums, 0.5, 4)
+
+    def ended(self, x: str, count: int) -> Any:
+        return self.net.model(self.product(self.net("Flatten", x), (count, 3), "MatMul"))
+
+
+def test_images_side_by_side() -> None:
+    made = Blocks()
+    parts = [made.first, made.second, made.third(), made.first]
+    module = check(made.ended(made.net("Concat", *parts, axis=1), 160), target_fps=30_000)
+    assert module.cycles == module.report.cycles
+
+
+def test_products_of_two_images() -> None:
+    made = Blocks()
+    product = made.net("Mul", made.first, made.third())
+    check(made.ended(made.net.quant(product, 1.0, 4), 32), target_fps=30_000)
+
+
+def test_a_softmax_at_the_end() -> None:
+    made = Blocks()
+    sums = made.product(made.net("Flatten", made.second), (64, 5), "MatMul")
+    model = made.net.model(made.net("Softmax", made.net.quant(sums, 0.5, 6), axis=1))
+    s = from_qonnx(model, samples=2, **LATENCY)
+    images = np.random.default_rng(0).integers(-128, 128, (2, 1, 1, 4, 4)).astype(np.int8)
+    plain, pair = from_qonnx(model, input_type=(int8, UNIT)), Pair(model, (int8, UNIT))
+    found = s.build(**HARDWARE)(images)
+    np.testing.assert_array_equal(found, np.stack([plain(image) for image in images]))
+    expected = [pair.expected(image.astype(np.float32) * np.float32(UNIT))[0] for image in images]
+    np.testing.assert_allclose(found, np.stack(expected), rtol=1e-5)
+    assert (found[0] != found[1]).any()
+
+
+def of_two_sizes() -> Any:
+    made = Blocks()
+    return made.net("Add", made.first, made.net("MaxPool", made.first, kernel_shape=[4, 4])), made
+
+
+def of_rows() -> Any:
+    made = Blocks()
+    return made.net("Concat", made.first, made.third(), axis=2), made
+
+
+def of_itself() -> Any:
+    made = Blocks()
+    return made.net("Mul", made.first, made.first), made
+
+
+def of_floats() -> Any:
+    made = Blocks()
+    return made.net("Softmax", made.first, axis=1), made
+
+
+@pytest.mark.parametrize(
+    ("joined", "why", "help"),
+    [
+        (of_two_sizes, r"Add_\d+ .*adds images of two shapes, and no", "two of one shape"),
+        (of_rows, r"Concat_\d+ .*side by side along dimension 2", "channels, so that each pixel"),
+        (of_itself, r"Mul_\d+ .*multiplies a tensor and itself", "a function of the one tensor"),
+        (of_floats, r"makes floats of an image", "a mean, or a layer of all pixels"),
+    ],
+)
+def test_images_that_no_layer_joins(joined: Any, why: str, help: str) -> None:
+    value, made = joined()
     with pytest.raises(UnsupportedOperatorError, match=why) as caught:
-        from_qonnx(convolution(**options), input_type=(int8, UNIT), streams=True)
+        from_qonnx(made.net.model(value), **LATENCY)
     assert help in str(caught.value)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from allo.errors import OptionError, UnsupportedOperatorError
 from allo.frontend import from_tflite
 
-from .writer import Writer
+from .writer import Writer, interpreter, run
 
 
 def residual_network(size: int = 6) -> bytes:
@@ -84,15 +86,97 @@ def test_options_of_the_other_kind() -> None:
     assert "give streams=True, too" in str(caught.value)
 
 
-def test_an_operator_without_a_streaming_layer() -> None:
-    writer = Writer()
-    image = writer.input([1, 4, 4, 2], scale=0.1)
-    result = writer.tensor([1, 4, 4, 2], scale=0.1)
-    writer.node("MUL", [image, image], [result], "MulOptions")
+class Layers:
+    """A network of 6 × 6 pixels in the making."""
+
+    def __init__(self) -> None:
+        self.writer, self.rng = Writer(), np.random.default_rng(5)
+        self.image = self.writer.input([1, 6, 6, 4], scale=0.1, zero=3)
+
+    def product(
+        self, source: int, outs: int, ins: int, size: tuple[int, int] = (6, 6), **fields: int
+    ) -> int:
+        """A convolution of 3 × 3 elements; by channel where ``ins`` is 0."""
+        writer, kind = self.writer, "CONV_2D" if ins else "DEPTHWISE_CONV_2D"
+        shape = (outs, 3, 3, ins) if ins else (1, 3, 3, outs)
+        scales = self.rng.uniform(0.004, 0.01, outs).tolist()
+        data = self.rng.integers(-127, 128, shape).astype(np.int8)
+        weight = writer.tensor(shape, scale=scales, data=data, axis=0 if ins else 3)
+        bias = writer.tensor(
+            [outs], "int32", scale=0.001, data=np.arange(outs, dtype=np.int32) * 99
+        )
+        made = self.result(outs, 0.2, size)
+        options = "Conv2DOptions" if ins else "DepthwiseConv2DOptions"
+        fields = {"strideH": 1, "strideW": 1, **fields}
+        writer.node(kind, [source, weight, bias], [made], options, **fields)
+        return made
+
+    def result(self, channels: int, scale: float, size: tuple[int, int] = (6, 6)) -> int:
+        return self.writer.tensor([1, *size, channels], scale=scale, zero=-7)
+
+    def joined(self, kind: str, *sources: int, channels: int = 4, **fields: int) -> int:
+        scale = 0.2 if kind == "CONCATENATION" else 0.7
+        made = self.result(channels, scale)
+        options = f"{kind.title()}Options" if kind != "RELU" else ""
+        self.writer.node(kind, list(sources), [made], options, **fields)
+        return made
+
+    def check(self, result: int, fps: int = 50_000) -> Any:
+        """Hardware whose results are the interpreter's, of two images."""
+        model, count = self.writer.bytes(result), 2
+        s = from_tflite(model, target="mlir", streams=True, samples=count, target_fps=fps)
+        images = np.random.default_rng(0).integers(-128, 128, (count, *s.image_shape))
+        made, expected = interpreter(model), []
+        for image in images.astype(np.int8):
+            run(made, [image[None]])
+            expected.append(made.get_tensor(made.get_output_details()[0]["index"]))
+        module = s.build(target="verilog", simulator="jit", device="xc7", clock_mhz=100)
+        found = module(images.astype(np.int8))
+        np.testing.assert_array_equal(found.reshape(-1), np.stack(expected).reshape(-1))
+        assert len(np.unique(found)) > 3
+        return s
+
+
+def test_gaps_and_groups_in_a_block_of_two_branches() -> None:
+    made = Layers()
+    gaps = made.product(made.image, 4, 2, dilationHFactor=2, dilationWFactor=2)
+    more = made.product(made.image, 8, 0, depthMultiplier=2)
+    s = made.check(made.joined("CONCATENATION", gaps, more, channels=12, axis=3))
+    assert s.folds["conv2d_0"].cycles <= 2_000
+
+
+def test_products_differences_and_functions() -> None:
+    made = Layers()
+    first, second = made.product(made.image, 4, 4), made.product(made.image, 4, 0)
+    less = made.joined("SUB", made.joined("RELU", first), second)
+    s = made.check(made.joined("MUL", less, second))
+    assert "relu_2" in s.folds
+
+
+def test_floats_at_the_end() -> None:
+    made = Layers()
+    sums = made.product(made.image, 2, 4, (1, 1), padding=1, strideH=6, strideW=6)
+    result = made.writer.tensor([1, 1, 1, 2], "float32")
+    made.writer.node("DEQUANTIZE", [sums], [result], "DequantizeOptions")
+    made.check(result)
+
+
+def test_operators_without_a_streaming_layer() -> None:
+    made = Layers()
+    product = made.joined("MUL", made.image, made.image)
     with pytest.raises(
-        UnsupportedOperatorError, match="takes 2 values of int8, and no streaming layer"
+        UnsupportedOperatorError, match="Operator mul_0 .* multiplies a tensor and itself, and no"
+    ) as caught:
+        from_tflite(made.writer.bytes(product), streams=True)
+    assert "a function of the one tensor" in str(caught.value)
+    made = Layers()
+    first, second = made.product(made.image, 4, 4), made.product(made.image, 4, 0)
+    both = made.writer.tensor([1, 12, 6, 4], scale=0.2, zero=-7)
+    made.writer.node("CONCATENATION", [first, second], [both], "ConcatenationOptions", axis=1)
+    with pytest.raises(
+        UnsupportedOperatorError, match="concatenation_2 .* side by side along dimension 1"
     ):
-        from_tflite(writer.bytes(result), streams=True)
+        from_tflite(made.writer.bytes(both), streams=True)
 
 
 def test_weights_of_convolutions_from_outside() -> None:

@@ -1,8 +1,8 @@
-"""The layers of TFLite's graphs: convolutions, sums, and whatever is computed on a whole image."""
+"""The layers of TFLite's graphs: products, tables, and whatever is computed on a whole image."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from allo.dialects.diagnostics import UnsupportedOperatorError
 
 from ..generated import functions_of_text
-from ..graph import Model, Operator
-from ..lowering import lower_model
+from ..graph import Model, Operator, Ref
+from ..lowering import TOP, lower_model
 from ..storage.choices import Storage
 from ..types import Types
 from .levels import refused
@@ -26,13 +26,13 @@ def layer(reading: Any, op: Operator, fused: set[str]) -> Any:
     """The layer of an operator of TFLite, or None."""
     if op.target in _PRODUCTS and _is_folded(reading, op):
         return _product(reading, op)
-    if op.target == "tflite.add" and _is_sum(reading, op):
-        return _sum(reading, op)
+    if op.target == "quantized.lookup" and reading.is_value(op.args["input"]):
+        return _table(reading, op)
     return None
 
 
 def _is_folded(reading: Any, op: Operator) -> bool:
-    """Whether a product is one of int8, of one group, without dilation."""
+    """Whether a product is one of int8."""
     args, (meta,) = op.args, op.metas
     source = reading.meta(args["input"])
     if meta is None or {source.dtype, meta.dtype} != {"int8"}:
@@ -40,24 +40,29 @@ def _is_folded(reading: Any, op: Operator) -> bool:
     weight = reading.array(args["weight"])
     if op.target == "tflite.fully_connected":
         return bool(prod(source.shape) == weight.shape[1])
-    return list(args["dilation"]) == [1, 1] and bool(weight.shape[3] == source.shape[3])
+    return True
 
 
 def _product(reading: Any, op: Operator) -> Any:
     args, weight = op.args, reading.array(op.args["weight"])
     source, target = reading.meta(args["input"]).shape, reading.meta_of(op).shape
     channel = _PRODUCTS[op.target]
-    by_channel = op.target == "tflite.depthwise_conv2d"
+    by_channel, groups = False, 1
+    if op.target == "tflite.conv2d":
+        groups = source[3] // weight.shape[3]
+    elif op.target == "tflite.depthwise_conv2d":
+        by_channel = weight.shape[3] == source[3]
+        groups = 1 if by_channel else source[3]
 
     def rows_of(array: Any) -> Any:
         return np.moveaxis(array, channel, 0).reshape(array.shape[channel], -1)
 
     rows = rows_of(weight)
     path, mode = mode_of(reading, args["weight"])
-    if mode and by_channel:
+    if mode and (by_channel or groups > 1):
         raise refused(
             op,
-            f"sums each channel by itself, and its weights {path!r} are to come from outside",
+            f"sums groups of channels, and its weights {path!r} are to come from outside",
             "patterns of the other weights, as in weights_as_args=['conv2d_*.weight'].",
         )
     bias = 0 if args.get("bias") is None else reading.array(args["bias"]).astype(np.int64)
@@ -74,6 +79,7 @@ def _product(reading: Any, op: Operator) -> Any:
                 kernel,
                 tuple(args["stride"]),
                 tuple(args["padding"]),
+                tuple(args["dilation"]),
             )
     low, high = -(1 << 31), (1 << 31) - 1
     wrapped = (shift - low) % (1 << 32) + low  # as sums of 32 bits do
@@ -93,16 +99,30 @@ def _product(reading: Any, op: Operator) -> Any:
         places,
         wrapped,
         bits,
-        _rounding(reading, args),
+        rounding_of(reading, args),
         shape,
         args["zero_input"],
         by_channel,
         outside=mode,
         means=(1, -args["zero_input"]) if mode else (1, 0),
+        groups=groups,
     )
 
 
-def _rounding(reading: Any, args: Mapping[str, Any]) -> Any:
+def _table(reading: Any, op: Operator) -> Any:
+    """A function of each element, by a table."""
+    args, library = op.args, reading.library
+    name, kind = reading.named(args["input"]), reading.element_of(args["input"])
+    table = np.asarray(reading.array(args["table"]), np.int64).reshape(1, -1)
+    element = library.Element.named(reading.meta_of(op).dtype)
+    function = library.Steps(element, table=table, low=-args.get("offset", -kind.low))
+    height, width, channels = reading.pixels[name]
+    reading.pixels[op.name] = reading.pixels[name]
+    return library.Function(op.name, (name,), function, kind, height * width, channels)
+
+
+def rounding_of(reading: Any, args: Mapping[str, Any]) -> Any:
+    """What becomes of the sums of an operator, as its arguments say."""
     return reading.library.Rounding(
         factor=reading.array(args["factor"]),
         half=reading.array(args["factor_half"]),
@@ -116,36 +136,6 @@ def _rounding(reading: Any, args: Mapping[str, Any]) -> Any:
     )
 
 
-def _is_sum(reading: Any, op: Operator) -> bool:
-    """Whether a sum is one of two images of int8 of one shape, which differ."""
-    both = [op.args["self"], op.args["other"]]
-    if not all(map(reading.is_value, both)) or reading.named(both[0]) == reading.named(both[1]):
-        return False
-    metas = [reading.meta(ref) for ref in both] + [reading.meta_of(op)]
-    return all(meta == metas[0] for meta in metas) and metas[0].dtype == "int8"
-
-
-def _sum(reading: Any, op: Operator) -> Any:
-    args, library = op.args, reading.library
-    levels = np.arange(-128, 128, dtype=np.int64)
-    operands = []
-    for zero, word, sign in (
-        (args["zero_left"], "first", 1),
-        (args["zero_right"], "second", args["sign"]),
-    ):
-        table = multiplied((levels - zero) << args["shift"], args, word) * sign
-        operands.append(library.Operand(table=table))
-    shape = reading.meta_of(op).shape
-    return library.Sum(
-        op.name,
-        (reading.named(args["self"]), reading.named(args["other"])),
-        prod(shape),
-        shape[-1],
-        tuple(operands),
-        _rounding(reading, args),
-    )
-
-
 def whole(reading: Any, op: Operator) -> Any:
     """Any operator of one image of int8, on the whole of it.
 
@@ -156,27 +146,43 @@ def whole(reading: Any, op: Operator) -> Any:
     metas = [reading.meta(ref) for ref in reads] + [reading.meta_of(op)]
     if len(reads) != 1 or {meta.dtype for meta in metas} != {"int8"} or reading.channels_first:
         raise UnsupportedOperatorError(
-            f"Operator {op.name} ({op.target}) takes {len(reads)} values of "
+            f"Operator {op.path or op.name} ({op.target}) takes {len(reads)} values of "
             f"{', '.join(sorted({meta.dtype for meta in metas}))}, and no streaming layer does so.",
             op.place,
             help="leave streams out: samples= and s.dataflow put layers side by side on whole arrays.",
         )
-    model = reading.model
+    return whole_of(reading, reads[0], [op])
+
+
+def whole_of(reading: Any, source: Ref, operators: Sequence[Operator]) -> Any:
+    """The layer that runs operators, the first of which read ``source``, on a whole image."""
+    model, last, library = reading.model, operators[-1], reading.library
+    come, go = reading.meta(source), reading.meta_of(last)
     part = Model(
-        {reads[0].name: metas[0]},
+        {source.name: come},
         model.weights,
         model.stored,
         model.constants,
-        [op],
-        [op.name],
+        list(operators),
+        [last.name],
         model.narrow,
     )
     generated = lower_model(part, Types(None, ()), Storage(False, {}))
-    (name,) = (n for n, path in generated.functions.items() if path)
-    function = functions_of_text(generated.lines, generated.namespace)[name]
-    work = 2 * prod(metas[0].shape) + 40 * prod(metas[1].shape) + 100
-    return reading.library.Whole(
-        op.name, (reading.named(reads[0]),), function, metas[0].shape, metas[1].shape, work
+    function = functions_of_text(generated.lines, generated.namespace)[TOP]
+    work = (
+        2 * prod(come.shape) + sum(40 * prod(reading.meta_of(op).shape) for op in operators) + 100
+    )
+    taken, made = (library.Element.named(meta.dtype) for meta in (come, go))
+    return library.Whole(
+        last.name,
+        (reading.named(source),),
+        function,
+        come.shape,
+        go.shape,
+        work,
+        reading.element_of(source),
+        taken,
+        made,
     )
 
 

@@ -23,18 +23,16 @@ _MOST = 1 << 14
 def refused(op: Operator, why: str, help: str) -> UnsupportedOperatorError:
     """The error for a form of a layer that no streaming unit has."""
     return UnsupportedOperatorError(
-        f"Operator {op.name} ({op.target}) {why}, and no streaming layer does so.",
+        f"Operator {op.path or op.name} ({op.target}) {why}, and no streaming layer does so.",
         op.place,
         help=help,
     )
 
 
 def layer(reading: Any, op: Operator, fused: set[str]) -> Any:
-    """The layer of a product, of a sum of two images, or of a function; None for other operators."""
+    """The layer of a product or of a function; None for other operators."""
     if op.target in (*PRODUCTS, "levels.dense"):
         return _product(reading, op, fused)
-    if op.target == "levels.add":
-        return _sum(reading, op)
     if op.target in (*FUNCTIONS, "levels.shift") and "int" in reading.meta_of(op).dtype:
         return _function(reading, op)
     return None
@@ -54,6 +52,7 @@ class _Terms:
         shape: the windows, or None.
         places: vectors of an image.
         is_by_channel: one sum for each channel.
+        groups: of channels, which are summed by themselves; 1 where each channel is.
         added: to the sum of each channel.
     """
 
@@ -81,7 +80,7 @@ class _Terms:
         zero = args.get("zero_left" if is_matrix else "zero_input", (1, 0, ""))
         stands_for: tuple[int, int] = _SIGN if args.get("agreeing") else (zero[0], zero[1])
         self.factor, self.shift = stands_for
-        self.shape, self.places, self.is_by_channel = None, 1, False
+        self.shape, self.places, self.is_by_channel, self.groups = None, 1, False, 1
         self.added = np.zeros(integers.shape[-1 if is_matrix else 0], np.int64)
         if op.target == "levels.dense":
             self.added = np.asarray(reading.array(args["addends"])).astype(np.int64)
@@ -103,35 +102,29 @@ class _Terms:
         height, width, channels = reading.pixels[self.reads]
         if reading.meta(source).shape[1] != channels:
             raise refused(op, "reads a view of an image", "the image itself.")
-        if any(d != 1 for d in args["dilation"]):
-            raise refused(op, "has dilation", "windows without gaps.")
         outs, ins = integers.shape[:2]
         self.is_by_channel = args["groups"] == channels == outs and ins == 1 and channels > 1
-        if args["groups"] != 1 and not self.is_by_channel:
-            raise refused(
-                op,
-                f"has {args['groups']} groups of {ins} channels",
-                "one group, or one for each channel, which gives one sum.",
-            )
+        self.groups = 1 if self.is_by_channel else args["groups"]
         target = reading.pixels_of(reading.meta_of(op).shape)
         kernel = (1, *integers.shape[2:])[-2:]
-        stride, before = ((n, *args[k])[-2:] for k, n in (("stride", 1), ("padding", 0)))
+        ones = (("stride", 1), ("padding", 0), ("dilation", 1))
+        stride, before, dilation = ((n, *args[k])[-2:] for k, n in ones)
         self.arranged = lambda array: np.moveaxis(array, 1, -1).reshape(outs, -1)
         self.rows = self.arranged(integers)
         self.places = prod(target[:2])
-        if self.mode and self.is_by_channel:
+        grouped = self.is_by_channel or self.groups > 1
+        if self.mode and grouped:
             raise refused(
                 op,
-                f"sums each channel by itself, and its weights {self.path!r} are to come from outside",
+                f"sums groups of channels, and its weights {self.path!r} are to come from outside",
                 "patterns of the other weights in weights_as_args=[…].",
             )
         shape = reading.library.Window(
-            (height, width, channels), target[:2], kernel, stride, before
+            (height, width, channels), target[:2], kernel, stride, before, dilation
         )
         simple = kernel == stride == (1, 1) and before == (0, 0) and not self.is_by_channel
         is_whole = self.places == 1 and kernel == (height, width) and before == (0, 0)
-        whole = is_whole and not self.is_by_channel
-        self.shape = None if simple or whole else shape
+        self.shape = None if simple or (is_whole and not grouped) else shape
 
     @property
     def fill(self) -> int:
@@ -173,7 +166,7 @@ def _is_padded(shape: Any) -> bool:
         or any(
             (n - 1) * s + k - p > size
             for n, s, k, p, size in zip(
-                shape.places, shape.stride, shape.kernel, shape.before, shape.image, strict=False
+                shape.places, shape.stride, shape.reach, shape.before, shape.image, strict=False
             )
         )
     )
@@ -204,7 +197,8 @@ def _product(reading: Any, op: Operator, fused: set[str]) -> Any:
     ends = _is_bit(following) or (following is None and (reads_bytes or op.args.get("agreeing")))
     padded = terms.shape is not None and _is_padded(terms.shape)
     counted = terms.are_signs and (reads_signs or reads_bytes) and not terms.added.any()
-    if counted and ends and not padded and not terms.is_by_channel:
+    grouped = terms.is_by_channel or terms.groups > 1
+    if counted and ends and not padded and not grouped:
         bits = (terms.rows + 1) // 2
         limits, falling = _limits(reading, op, following, len(bits), bits.shape[1], reads_signs)
         return library.Signs(
@@ -232,6 +226,7 @@ def _product(reading: Any, op: Operator, fused: set[str]) -> Any:
         shape=terms.shape,
         fill=terms.fill,
         is_by_channel=terms.is_by_channel,
+        groups=terms.groups,
         taken_element=terms.element,
         weight=library.Element.of(int(terms.rows.min()), int(terms.rows.max())),
         steps=steps,
@@ -387,24 +382,3 @@ def _function(reading: Any, op: Operator) -> Any:
     return reading.library.Function(
         op.name, (name,), steps, reading.element_of(source), places, channels
     )
-
-
-def _sum(reading: Any, op: Operator) -> Any:
-    """``self * first + other * second`` of two images."""
-    args, library = op.args, reading.library
-    both = [args["self"], args["other"]]
-    if not all(map(reading.is_value, both)):
-        raise refused(op, "adds what is no stream", "two tensors of levels.")
-    names = [reading.named(ref) for ref in both]
-    if names[0] == names[1]:
-        raise refused(op, "adds a tensor to itself", "a factor of 2 in the quantiser behind it.")
-    pixels = {reading.pixels[name] for name in names}
-    if len(pixels) > 1 or any(reading.meta(ref).shape != reading.meta_of(op).shape for ref in both):
-        raise refused(op, "adds images of two shapes", "two of one shape.")
-    operands = tuple(
-        library.Operand(reading.element_of(ref), args[key])
-        for ref, key in zip(both, ("first", "second"), strict=True)
-    )
-    (shape,) = pixels
-    reading.pixels[op.name] = shape
-    return library.Sum(op.name, tuple(names), prod(shape), shape[2], operands)

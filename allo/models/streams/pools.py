@@ -38,8 +38,8 @@ def _pool(reading: Any, op: Operator) -> Any:
     """The greatest elements of windows, or their sums."""
     args, adds = op.args, op.target == "levels.sum_pool"
     image = _image(reading, op, args["self"])
-    if any(d != 1 for d in args["dilation"]) or args.get("ceil_mode"):
-        raise refused(op, "has dilation or ceil_mode", "windows without gaps, inside the padding.")
+    if args.get("ceil_mode"):
+        raise refused(op, "has ceil_mode", "windows inside the padding.")
     kernel = (1, *args["kernel_size"])[-2:]
     shape = reading.library.Window(
         image,
@@ -47,6 +47,7 @@ def _pool(reading: Any, op: Operator) -> Any:
         kernel,
         (1, *(args["stride"] or args["kernel_size"]))[-2:],
         (0, *args["padding"])[-2:],
+        (1, *args["dilation"])[-2:],
     )
     element = reading.element_of(args["self"])
     fill = 0 if adds else element.low

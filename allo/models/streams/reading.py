@@ -12,7 +12,7 @@ import numpy as np
 from allo.dialects.diagnostics import UnsupportedOperatorError
 
 from ..graph import Meta, Model, Operator, Ref
-from . import integers, levels, pools, results
+from . import integers, joins, levels, pools, results
 from .outside import Given, Outside
 
 LIBRARY = "allo.library.nn.stream"
@@ -84,9 +84,9 @@ class Reading:
             self._view(op)
             return
         layer = None
-        for reads in (integers.layer, levels.layer, pools.layer):
+        for reads in (integers.layer, levels.layer, joins.layer, pools.layer):
             layer = layer or reads(self, op, fused)
-        if layer is None and results.ends(self, op):
+        if layer is None and results.ends(self, op, fused):
             return
         if layer is None:
             layer = integers.whole(self, op)

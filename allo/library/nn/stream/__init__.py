@@ -5,9 +5,10 @@ Each unit is a kernel with a default schedule. :class:`Network` joins units by s
 """
 
 from .assemble import assemble
+from .concat import concat
 from .ends import Operand, Rounding, add, requantise
 from .foldings.choose import Target, choose, latency
-from .layers import Border, Fold, Function, Layer, Pool, Product, Signs, Sum, Whole
+from .layers import Border, Concat, Fold, Function, Layer, Pool, Product, Signs, Sum, Whole
 from .network import Network
 from .pools import pooled
 from .products import any_matrix_vector, by_channel, folded_words, matrix_vector, sum_bits
@@ -22,6 +23,7 @@ from .words import fork, resize, source, thin, words
 __all__ = [
     "INT8",
     "Border",
+    "Concat",
     "Element",
     "Fold",
     "Function",
@@ -42,6 +44,7 @@ __all__ = [
     "assemble",
     "by_channel",
     "choose",
+    "concat",
     "folded_words",
     "fork",
     "latency",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, gcd, lcm, prod
 from typing import Any
 
-from .layers import Fold, Layer, Sum, Whole
+from .layers import Fold, Join, Layer, Whole
 from .network import Network
 from .shapes import INT8, Element
 from .words import fork, resize, source
@@ -67,16 +67,17 @@ def assemble(
                 made.add(unit, come=stream, go=mine, aside=rest)
                 stream = rest
             depth = layer.holds(folds[layer.name])
-            if isinstance(layer, Sum):
+            if isinstance(layer, Join):
                 behind = max(lags[read] for read in layer.reads) - lags[value]
-                depth = ceil(behind * sizes[value] * _MORE / simd) + _FEW
+                more = behind * sizes[value] * _MORE + layer.waits(position)
+                depth = ceil(more / simd) + _FEW
             elif isinstance(layer, Whole):
                 idle = layer.work + layer.elements  # cycles in which it takes nothing
                 depth = ceil(idle / slowest * sizes[value] * _MORE / simd) + _FEW
             made.depths[mine] = depth
             wanted = folds[layer.name].simd
             if wanted != simd:
-                made.depths[mine] = depth if isinstance(layer, Sum | Whole) else 2
+                made.depths[mine] = depth if isinstance(layer, Join | Whole) else 2
                 mine = _resized(made, mine, (elements, bits[value]), simd, wanted)
                 made.depths[mine] = layer.holds(folds[layer.name])
             ends[layer.name, position] = mine

@@ -1,4 +1,4 @@
-"""The ends of a layer by a multiplier, and the sum of two images."""
+"""The ends of a layer by a multiplier, and the sum or the product of two images."""
 
 from __future__ import annotations
 
@@ -171,24 +171,26 @@ def requantise(
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One of two images that are added.
+    """One of two images that are added or multiplied.
 
     Attributes:
         element: of it.
         factor: what its elements are multiplied by.
         table: what each of its elements becomes in place of that, from the least on.
+        offset: what is added to the product.
     """
 
     element: Element = INT8
     factor: int = 1
     table: Any = None
+    offset: int = 0
 
     @property
     def held(self) -> Element:
         """What an element becomes."""
         if self.table is not None:
             return Element.of(int(np.min(self.table)), int(np.max(self.table)))
-        ends = self.factor * self.element.low, self.factor * self.element.high
+        ends = [self.factor * end + self.offset for end in (self.element.low, self.element.high)]
         return Element.of(min(*ends, -1), max(ends))
 
     @property
@@ -200,8 +202,10 @@ class Operand:
         return np.roll(np.asarray(self.table, np.int64), half)
 
 
-def sum_of(first: Operand, second: Operand) -> Element:
-    """The sum of two such numbers."""
+def result_of(first: Operand, second: Operand, multiplies: bool = False) -> Element:
+    """The sum of two such numbers, or their product."""
+    if multiplies:
+        return Element(first.held.bits + second.held.bits)
     return Element(max(first.held.bits, second.held.bits) + 1)
 
 
@@ -213,6 +217,7 @@ def add(
     elements: int,
     simd: int = 1,
     lanes: int = 1,
+    multiplies: bool = False,
     name: str = "add",
 ) -> Unit:
     """A unit that adds two images, of different scales: the end of a residual block.
@@ -226,6 +231,7 @@ def add(
         elements: of all images.
         simd: elements in a word that goes; words of ``lanes`` come.
         lanes: elements at once.
+        multiplies: whether it gives products in place of sums.
         name: of the kernel.
 
     Raises:
@@ -233,10 +239,11 @@ def add(
     """
     divides(f"simd of {name}", simd, elements)
     divides(f"lanes of {name}", lanes, simd)
-    gone = INT8 if rounding is not None else sum_of(first, second)
+    results = result_of(first, second, multiplies)
+    gone = INT8 if rounding is not None else results
     rounds = rounding is not None
     ends = rounding or Rounding(1, 0, 0)
-    words, parts, wide = elements // simd, simd // lanes, sum_of(first, second).kind
+    words, parts, wide = elements // simd, simd // lanes, results.kind
     size, kind = gone.bits, gone.kind
     go_bits, rest, step = size * simd, size * (simd - lanes), size * lanes
     one, second_size = first.element.bits, second.element.bits
@@ -244,6 +251,7 @@ def add(
     one_bits, other_bits = one * lanes, second_size * lanes
     one_held, other_held = first.held.kind, second.held.kind
     one_times, other_times = first.factor, second.factor
+    one_more, other_more = first.offset, second.offset
     one_known, other_known = first.table is not None, second.table is not None
     one_table, other_table = first.values, second.values
     one_count, other_count = len(one_table), len(other_table)
@@ -271,13 +279,17 @@ def add(
                     a = firsts[mine[one * o : one * o + one]]
                 with allo.meta_else():
                     x: one_kind = mine[one * o : one * o + one]
-                    a = x * one_times
+                    a = x * one_times + one_more
                 with allo.meta_if(other_known):
                     b = seconds[theirs[second_size * o : second_size * o + second_size]]
                 with allo.meta_else():
                     y: other_kind = theirs[second_size * o : second_size * o + second_size]
-                    b = y * other_times
-                total: wide = a + b
+                    b = y * other_times + other_more
+                total: wide = 0
+                with allo.meta_if(multiplies):
+                    total = a * b
+                with allo.meta_else():
+                    total = a + b
                 bounded: kind = 0
                 with allo.meta_if(rounds):
                     level: int32 = (total * left * factor + _NUDGE) >> _HIGH

@@ -28,7 +28,7 @@ def pooled(
     """A unit that gives the greatest element of each channel of a window, or the sum of all: a pool.
 
     For each place, words of ``simd`` channels come in the order ``[channel, window]``, as a unit
-    :func:`~allo.library.nn.stream.window` of ``by_channel=True`` gives them.
+    :func:`~allo.library.nn.stream.window` with a group for each word gives them.
 
     Args:
         channels: of the image.

@@ -64,6 +64,7 @@ def matrix_vector(
     pe: int = 1,
     simd: int = 1,
     vectors: int = 1,
+    groups: int = 1,
     name: str = "matrix_vector",
 ) -> Unit:
     """A unit that multiplies a matrix of integers by vectors of integers.
@@ -82,18 +83,21 @@ def matrix_vector(
         pe: rows at once.
         simd: columns at once.
         vectors: how many come.
+        groups: of the rows, each of which is multiplied by a vector of its own: for each of ``vectors``, so
+            many come.
         name: of the kernel.
 
     Raises:
-        OptionError: ``pe`` does not divide the rows, or ``simd`` not the columns.
+        OptionError: ``pe`` does not divide the rows of a group, or ``simd`` not the columns.
     """
     matrix = np.asarray(weights, np.int64)
-    divides(f"pe of {name}", pe, matrix.shape[0])
+    divides(f"groups of {name}", groups, matrix.shape[0])
+    divides(f"pe of {name}", pe, matrix.shape[0] // groups)
     divides(f"simd of {name}", simd, matrix.shape[1])
     bits = sum_bits(matrix, element.low, element.high)
-    rounds, steps = matrix.shape[0] // pe, matrix.shape[1] // simd
-    folded = matrix.reshape(rounds, pe, steps, simd).transpose(0, 2, 1, 3)
-    depth = rounds * steps
+    rounds, steps = matrix.shape[0] // (groups * pe), matrix.shape[1] // simd
+    folded = matrix.reshape(groups * rounds, pe, steps, simd).transpose(0, 2, 1, 3)
+    depth = groups * rounds * steps
     chooses = weight != INT8 and ternary(matrix)
     together = 2 if shares(element, weight, pe) and not chooses else 1
     pairs = pe // together
@@ -102,12 +106,12 @@ def matrix_vector(
     table = folded.reshape(depth, pe, simd)
     own = 2 if chooses else weight.bits
     per = 1 if weight == INT8 else max(n for n in range(1, simd + 1) if fits(n, simd, own))
-    groups, word_bits = simd // per, own * per
+    packs, word_bits = simd // per, own * per
     if together == 2:
         lower, upper = table[:, 0::2].astype(np.uint8), table[:, 1::2].astype(np.uint8)
         table = (upper.astype(np.uint16) << 8) | lower
     else:
-        table = packed(table.reshape(depth, pe, groups, per), own)
+        table = packed(table.reshape(depth, pe, packs, per), own)
     table = np.ascontiguousarray(table)
 
     def two_rows(come: Stream[UInt(come_bits), 2], go: Stream[UInt(go_bits), 2]):
@@ -115,7 +119,7 @@ def matrix_vector(
         weight: UInt(16)[depth, pairs, simd] = table
         kept: UInt(come_bits)[steps]
         sums: Int(bits)[pe]
-        for _v, r, k in allo.grid(vectors, rounds, steps, name="products"):
+        for _v, h, r, k in allo.grid(vectors, groups, rounds, steps, name="products"):
             word: UInt(come_bits) = 0
             if r == 0:
                 word = come.get()
@@ -128,7 +132,7 @@ def matrix_vector(
                 second: Int(bits) = 0
                 for i in range(simd):
                     x: kind = word[size * i : size * i + size]
-                    both: UInt(16) = weight[r * steps + k, o, i]
+                    both: UInt(16) = weight[(h * rounds + r) * steps + k, o, i]
                     low: int8 = both[0:8]
                     high: int8 = both[8:16]
                     above: Int(25) = high
@@ -149,10 +153,10 @@ def matrix_vector(
 
     def one_row(come: Stream[UInt(come_bits), 2], go: Stream[UInt(go_bits), 2]):
         """A row on each multiplier, or without."""
-        weight: UInt(word_bits)[depth, pairs, groups] = table
+        weight: UInt(word_bits)[depth, pairs, packs] = table
         kept: UInt(come_bits)[steps]
         sums: Int(bits)[pe]
-        for _v, r, k in allo.grid(vectors, rounds, steps, name="products"):
+        for _v, h, r, k in allo.grid(vectors, groups, rounds, steps, name="products"):
             word: UInt(come_bits) = 0
             if r == 0:
                 word = come.get()
@@ -162,8 +166,8 @@ def matrix_vector(
             out: UInt(go_bits) = 0
             for o in range(pairs):
                 first: Int(bits) = 0
-                for g in range(groups):
-                    factors: UInt(word_bits) = weight[r * steps + k, o, g]
+                for g in range(packs):
+                    factors: UInt(word_bits) = weight[(h * rounds + r) * steps + k, o, g]
                     for i in range(per):
                         x: kind = word[size * (g * per + i) : size * (g * per + i) + size]
                         with allo.meta_if(chooses):
@@ -327,7 +331,7 @@ def by_channel(
     """A unit of one sum for each channel of an image: depthwise convolution.
 
     For each place, words of ``simd`` channels come in the order ``[channel, window]``, as a unit
-    :func:`~allo.library.nn.stream.window` of ``by_channel=True`` gives them; ``simd`` sums go together.
+    :func:`~allo.library.nn.stream.window` with a group for each word gives them; ``simd`` sums go together.
 
     Args:
         weights: ``[channels, window]``.

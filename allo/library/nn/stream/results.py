@@ -36,11 +36,17 @@ def sink(
     height, width, channels = shape
     elements, kind, bits = height * width * channels, element.kind, element.bits
     pixel, channel = (1, height * width) if channels_first else (channels, 1)
+    is_float = element.is_float
 
     def taking(come: Stream[UInt(bits), 2], result: kind[samples, elements]):
         """Words in an array."""
         for n, y, x, c in allo.grid(samples, height, width, channels, name="elements"):
-            level: kind = come.get()
+            level: kind = 0
+            with allo.meta_if(is_float):
+                word: UInt(bits) = come.get()
+                level = word.bitcast(float32)
+            with allo.meta_else():
+                level = come.get()
             result[n, (y * width + x) * pixel + c * channel] = level
 
     def schedule(s: Schedule) -> None:

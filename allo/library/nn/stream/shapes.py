@@ -10,20 +10,22 @@ from typing import Any
 import numpy as np
 
 from allo.errors import OptionError
-from allo.ir.types import Int, UInt
+from allo.ir.types import Int, UInt, float32
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The integers that a stream passes, or the weights of a layer.
+    """The integers that a stream passes, or the weights of a layer; at the end of a network, floats.
 
     Attributes:
         bits: of one.
         signed: whether there are negative ones.
+        is_float: whether they are numbers of float32.
     """
 
     bits: int = 8
     signed: bool = True
+    is_float: bool = False
 
     @staticmethod
     def of(low: int, high: int) -> Element:
@@ -35,12 +37,16 @@ class Element:
 
     @staticmethod
     def named(dtype: str) -> Element:
-        """The one of a type's name: ``"uint3"``."""
+        """The one of a type's name: ``"uint3"``, ``"float32"``."""
+        if dtype == "float32":
+            return Element(32, is_float=True)
         return Element(int(dtype.strip("uint")), not dtype.startswith("u"))
 
     @property
     def kind(self) -> Any:
         """The type of kernels."""
+        if self.is_float:
+            return float32
         return Int(self.bits) if self.signed else UInt(self.bits)
 
     @property
@@ -56,6 +62,8 @@ class Element:
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's type that holds it."""
+        if self.is_float:
+            return np.dtype(np.float32)
         size = next(size for size in (8, 16, 32, 64) if size >= self.bits)
         return np.dtype(f"{'' if self.signed else 'u'}int{size}")
 
@@ -73,6 +81,7 @@ class Window:
         kernel: height and width of a window.
         stride: rows and columns between two windows.
         before: rows and columns of padding above and on the left.
+        dilation: rows and columns from one element of a window to the next.
     """
 
     image: tuple[int, int, int]
@@ -80,10 +89,17 @@ class Window:
     kernel: tuple[int, int] = (3, 3)
     stride: tuple[int, int] = (1, 1)
     before: tuple[int, int] = (0, 0)
+    dilation: tuple[int, int] = (1, 1)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Rows and columns from the first element of a window to its last, and these two."""
+        down, across = ((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
+        return down, across
 
     def needed(self, y: int) -> int:
         """Rows of the image that have come when row ``y`` of the result begins."""
-        reach = y * self.stride[0] - self.before[0] + self.kernel[0]
+        reach = y * self.stride[0] - self.before[0] + self.reach[0]
         return max(0, min(self.image[0], reach))
 
     @property

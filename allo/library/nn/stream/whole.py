@@ -8,9 +8,10 @@ from typing import Any
 import allo
 from allo.customize import Schedule
 from allo.errors import OptionError
-from allo.ir.types import Stream, UInt, int8
+from allo.ir.types import Stream, UInt
 
 from ..._defaults import pipeline_innermost
+from .shapes import INT8, Element
 from .units import Unit, unit
 
 _RANK = 4
@@ -21,14 +22,19 @@ def whole(
     come_shape: tuple[int, ...],
     go_shape: tuple[int, ...],
     *,
+    come: Element = INT8,
+    taken: Element = INT8,
+    go: Element = INT8,
     samples: int = 1,
     name: str = "whole",
 ) -> Unit:
     """A unit that takes an image, calls a kernel with it, and gives the result, element by element.
 
     Args:
-        function: a kernel of an array of int8, whose result is another.
+        function: a kernel of an array, whose result is another.
         come_shape, go_shape: of the two: up to four dimensions.
+        come: what comes.
+        taken, go: elements of the two arrays.
         samples: images.
         name: of the unit.
 
@@ -45,29 +51,38 @@ def whole(
     c0, c1, c2, c3 = (1,) * (_RANK - comes) + tuple(come_shape)
     g0, g1, g2, g3 = (1,) * (_RANK - goes) + tuple(go_shape)
 
-    def calling(come: Stream[UInt(8), 2], go: Stream[UInt(8), 2]):
+    come_bits, go_bits, is_float = come.bits, go.bits, go.is_float
+    come_kind, taken_kind, go_kind = come.kind, taken.kind, go.kind
+
+    def calling(come: Stream[UInt(come_bits), 2], go: Stream[UInt(go_bits), 2]):
         """A function of images."""
-        given: int8[come_shape]
+        given: taken_kind[come_shape]
         for _n in range(samples):
             for a, b, c, d in allo.grid(c0, c1, c2, c3, name="take"):
+                level: come_kind = come.get()
                 with allo.meta_if(comes == 1):
-                    given[d] = come.get()
+                    given[d] = level
                 with allo.meta_elif(comes == 2):
-                    given[c, d] = come.get()
+                    given[c, d] = level
                 with allo.meta_elif(comes == 3):
-                    given[b, c, d] = come.get()
+                    given[b, c, d] = level
                 with allo.meta_else():
-                    given[a, b, c, d] = come.get()
-            result: int8[go_shape] = function(given)
+                    given[a, b, c, d] = level
+            result: go_kind[go_shape] = function(given)
             for e, f, g, h in allo.grid(g0, g1, g2, g3, name="give"):
+                made: go_kind = 0
                 with allo.meta_if(goes == 1):
-                    go.put(result[h])
+                    made = result[h]
                 with allo.meta_elif(goes == 2):
-                    go.put(result[g, h])
+                    made = result[g, h]
                 with allo.meta_elif(goes == 3):
-                    go.put(result[f, g, h])
+                    made = result[f, g, h]
                 with allo.meta_else():
-                    go.put(result[e, f, g, h])
+                    made = result[e, f, g, h]
+                with allo.meta_if(is_float):
+                    go.put(made.bitcast())
+                with allo.meta_else():
+                    go.put(made)
 
     def schedule(s: Schedule) -> None:
         for each in list(s.func_args):

@@ -17,7 +17,7 @@ def window(
     samples: int = 1,
     bits: int = 8,
     fill: int = 0,
-    by_channel: bool = False,
+    groups: int = 1,
     name: str = "window",
 ) -> Unit:
     """A unit that gives, for each place of the result, the elements of its window.
@@ -34,18 +34,21 @@ def window(
         samples: images that come one behind the other.
         bits: of a channel.
         fill: the element outside of the image, as a level of ``bits`` bits.
-        by_channel: what goes is in the order ``[row, column, channel, window row, window column]``, in
-            which layers of one sum for each channel take it.
+        groups: of channels: what goes is in the order ``[row, column, group, window row, window column,
+            channel]``, in which grouped layers take it. Those of one sum for each channel take it with a
+            group for each word.
         name: of the kernel.
 
     Raises:
-        OptionError: ``simd`` does not divide the channels.
+        OptionError: ``simd`` does not divide the channels of a group, or the groups not the channels.
     """
     height, width, channels = shape.image
-    divides(f"simd of {name}", simd, channels)
+    divides(f"groups of {name}", groups, channels)
+    divides(f"simd of {name}", simd, channels // groups)
     words, rows = channels // simd, shape.slots
+    part = words // groups
     kh, kw = shape.kernel
-    sh, sw = shape.stride
+    (sh, sw), (dh, dw) = shape.stride, shape.dilation
     above, left_of = shape.before
     down, across = shape.places
     columns, last = shape.columns, shape.last
@@ -73,8 +76,6 @@ def window(
     bits_of_column = max(1, (row - 1).bit_length())
     pitch, across_row = 1 << bits_of_column, sw * words
     left_column = -left_of * words % pitch
-    c = int(by_channel)
-    outer, middle, inner = (words, kh, kw) if by_channel else (kh, kw, words)
 
     def sliding(come: Stream[UInt(wide), 2], go: Stream[UInt(wide), 2]):
         """Windows of images."""
@@ -93,8 +94,8 @@ def window(
         base_of_next: UInt(bits_of_slot) = 0
         left_of_next: UInt(count) = 0
         rate_of_next: UInt(count) = 0
-        for n, y, x, i, j, k in allo.grid(
-            samples, down, columns, outer, middle, inner, name="next"
+        for n, y, x, g, i, j, k in allo.grid(
+            samples, down, columns, groups, kh, kw, part, name="next"
         ):
             left_now: UInt(count) = left
             rate_now: UInt(count) = rate
@@ -107,17 +108,15 @@ def window(
                     slot = slot + 1
                 else:
                     place = place + 1
-            at: UInt(bits_of_slot) = base + ((1 - c) * i + c * j)
+            at: UInt(bits_of_slot) = base + i * dh
             word: UInt(wide) = empty
             if (
-                y * sh + (1 - c) * i + c * j >= above
-                and y * sh + (1 - c) * i + c * j < height + above
-                and x * sw + (1 - c) * j + c * k >= left_of
-                and x * sw + (1 - c) * j + c * k < width + left_of
+                y * sh + i * dh >= above
+                and y * sh + i * dh < height + above
+                and x * sw + j * dw >= left_of
+                and x * sw + j * dw < width + left_of
             ):
-                inside: UInt(bits_of_column) = column + (
-                    ((1 - c) * j + c * k) * words + (1 - c) * k + c * i
-                )
+                inside: UInt(bits_of_column) = column + (j * dw * words + g * part + k)
                 word = held[at, inside]
             with allo.meta_if(columns > across):
                 if x < across:
@@ -125,7 +124,7 @@ def window(
             with allo.meta_else():
                 go.put(word)
             # What the next place and the next row take was found an iteration ago.
-            if i == outer - 1 and j == middle - 1 and k == inner - 1:
+            if g == groups - 1 and i == kh - 1 and j == kw - 1 and k == part - 1:
                 if x == columns - 1:
                     base = base_of_next
                     column = left_column

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, prod
 
-from ..layers import Border, Fold, Layer, Product, Signs, Sum, Whole
+from ..layers import Border, Fold, Join, Layer, Product, Signs, Whole
 from ..shapes import Window
 
 _WINDOW, _PRODUCTS, _ENDS, _SUM, _OTHER = 5, 6, 9, 10, 2
@@ -51,7 +51,7 @@ def course(layer: Layer) -> Course:
     """How a layer goes along an image."""
     if isinstance(layer, Whole):
         return Course(0.0, 1.0, 1.0, 1.0)
-    if isinstance(layer, Sum):
+    if isinstance(layer, Join):
         return Course(0.0, 0.0, 1.0, 0.0)
     shape: Window | None = getattr(layer, "shape", None)
     places: int = getattr(layer, "places", 1)
@@ -75,7 +75,7 @@ def cycles(layer: Layer, fold: Fold, works: Mapping[str, int]) -> Cycles:
     if isinstance(layer, Whole):
         work = works[layer.name] + _OTHER
         return Cycles(work, work, prod(layer.come_shape) + work + layer.elements, layer.elements)
-    if isinstance(layer, Sum):
+    if isinstance(layer, Join):
         return Cycles(_SUM, _SUM, layer.elements // fold.lanes + _SUM, 0)
     if isinstance(layer, Border):
         place = prod(layer.shape.kernel) * (layer.shape.image[2] // fold.simd)
@@ -96,14 +96,15 @@ def _product(layer: Product | Signs, fold: Fold) -> Cycles:
     steps = columns if by_channel else columns // fold.simd
     vector = rows // (fold.simd if by_channel else fold.pe) * steps
     each = max(vector, ceil(rows / fold.lanes)) if has_ends else vector
+    groups = layer.groups if isinstance(layer, Product) else 1
     last = fold.pe // fold.lanes if has_ends else 0
-    rest = last if by_channel else vector - steps + last
+    rest = last if by_channel else vector // groups - steps + last
     delay = _PRODUCTS + (_ENDS if has_ends else 0)
     if shape is None or (has_ends and prod(shape.kernel) == 1):
         delay += 0 if shape is None else _OTHER
         taken = places * steps if shape is None else prod(shape.image) // fold.simd
         whole = max(places * each + last, taken + rest)
-        return Cycles(steps + delay, delay, whole + delay, each - steps + last)
+        return Cycles(steps + delay, delay, whole + delay, each // groups - steps + last)
     place = prod(shape.kernel) * (shape.image[2] // fold.simd)
     delay += _WINDOW
     whole = max(place * shape.places[0] * shape.columns + rest, places * each + last)

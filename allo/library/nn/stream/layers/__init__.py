@@ -2,9 +2,21 @@
 
 from .base import Fold, Layer
 from .functions import Function, Whole
-from .joins import Sum
+from .joins import Concat, Join, Sum
 from .pools import Border, Pool
 from .products import Product
 from .signs import Signs
 
-__all__ = ["Border", "Fold", "Function", "Layer", "Pool", "Product", "Signs", "Sum", "Whole"]
+__all__ = [
+    "Border",
+    "Concat",
+    "Fold",
+    "Function",
+    "Join",
+    "Layer",
+    "Pool",
+    "Product",
+    "Signs",
+    "Sum",
+    "Whole",
+]

@@ -8,7 +8,7 @@ from math import ceil, prod
 from typing import Any
 
 from ..network import Network
-from ..shapes import Element
+from ..shapes import INT8, Element
 from ..steps import COMPARED, SEARCHED, Steps, steps
 from ..whole import whole
 from .base import LANES, Elementwise, Fold, memory
@@ -96,13 +96,15 @@ class Function(Elementwise):
 
 @dataclass(frozen=True, slots=True)
 class Whole(Elementwise):
-    """Any function of a whole image of int8.
+    """Any function of a whole image.
 
     Attributes:
         name, reads: of the layer.
         function: a kernel of an array, whose result is another.
         come_shape, go_shape: of the two.
         work: cycles of the function, about.
+        come, taken: of what comes, and of the function's array.
+        made: elements of the result.
     """
 
     name: str
@@ -111,6 +113,14 @@ class Whole(Elementwise):
     come_shape: tuple[int, ...]
     go_shape: tuple[int, ...]
     work: int
+    come: Element = INT8
+    taken: Element = INT8
+    made: Element = INT8
+
+    @property
+    def element(self) -> Element:
+        """Of the result."""
+        return self.made
 
     @property
     def elements(self) -> int:
@@ -136,6 +146,13 @@ class Whole(Elementwise):
     ) -> None:
         """One unit."""
         unit = whole(
-            self.function, self.come_shape, self.go_shape, samples=samples, name=f"{self.name}_unit"
+            self.function,
+            self.come_shape,
+            self.go_shape,
+            come=self.come,
+            taken=self.taken,
+            go=self.made,
+            samples=samples,
+            name=f"{self.name}_unit",
         )
         network.add(unit, come=comes[0], go=goes)

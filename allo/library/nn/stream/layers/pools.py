@@ -72,7 +72,7 @@ class Border(Layer):
             samples=samples,
             bits=self.taken_element.bits,
             fill=self.fill,
-            by_channel=True,
+            groups=self.shape.image[2] // fold.simd,
             name=f"{self.name}_window",
         )
 

@@ -48,7 +48,7 @@ class Product(Layer):
 
     Attributes:
         name, reads: of the layer.
-        weights: ``[channels, window and channels of the image]``, by channel ``[channels, window]``.
+        weights: ``[channels, window and channels of a group]``, by channel ``[channels, window]``.
         places: vectors of an image.
         bias: of each channel, with what the zero point of the input contributes.
         total_bits: of a sum with its bias.
@@ -61,6 +61,7 @@ class Product(Layer):
         outside: ``"kept"`` where weights come as an argument ``…_weights`` of words, once, beside the first
             vector; ``"streamed"`` where they come anew for each vector, and are not kept.
         means: of weights from outside, what an element stands for: ``means[0] * element + means[1]``.
+        groups: of channels of the image and of the result, each of which reads one of the image.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Product(Layer):
     steps: Steps | None = None
     outside: str = ""
     means: Means = (1, 0)
+    groups: int = 1
 
     @property
     def channels(self) -> int:
@@ -121,7 +123,7 @@ class Product(Layer):
         if self.is_by_channel:
             return self.channels
         columns = int(self.weights.shape[1])
-        return columns if self.shape is None else self.shape.image[2]
+        return columns if self.shape is None else self.shape.image[2] // self.groups
 
     @property
     def _is_thinned(self) -> bool:
@@ -138,7 +140,7 @@ class Product(Layer):
         """Each ``simd`` that divides the channels taken, and each ``pe`` that divides those given."""
         sums = self.sums.bits
         for simd in divisors(self.taken):
-            for pe in [simd] if self.is_by_channel else divisors(self.channels):
+            for pe in [simd] if self.is_by_channel else divisors(self.channels // self.groups):
                 if self.rounding is None and self.steps is None:
                     yield self.fold(pe, simd, pe, "", sums)
                     continue
@@ -259,7 +261,8 @@ class Product(Layer):
             network.add(by_channel(self.weights, **kinds), come=come, go=goes)
             return
         if not self.outside:
-            network.add(matrix_vector(self.weights, pe=fold.pe, **kinds), come=come, go=goes)
+            unit = matrix_vector(self.weights, pe=fold.pe, groups=self.groups, **kinds)
+            network.add(unit, come=come, go=goes)
             return
         rows, columns = self.weights.shape
         keeps = self.outside == "kept"
@@ -295,7 +298,7 @@ class Product(Layer):
             samples=samples,
             bits=bits,
             fill=self.fill,
-            by_channel=self.is_by_channel,
+            groups=self.shape.image[2] // fold.simd if self.is_by_channel else self.groups,
             name=f"{name}_window",
         )
         come = through(network, moved, come, f"{name}_windows")
