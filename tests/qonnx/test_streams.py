@@ -278,7 +278,7 @@ def of_itself() -> Any:
 
 def of_floats() -> Any:
     made = Blocks()
-    return made.net("Softmax", made.first, axis=1), made
+    return made.net("Softmax", made.second, axis=1), made
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from allo.tflite.reference import Integers
 from tests.tflite.writer import interpreter, run
 
 Arrays = list[np.ndarray]
+_BESIDE = [folder / "shared/networks/tflite" for folder in Path(__file__).parents[3:]]
+SHARED = next((folder for folder in _BESIDE if folder.is_dir()), _BESIDE[0])
 
 
 def structured(network: Network) -> list[Arrays]:

@@ -14,10 +14,8 @@ from allo.tflite.entry import example_inputs
 from allo.tflite.reader import read_network
 from allo.tflite.steps import shortest
 from tests.tflite.cases import Case
-from tests.tflite.support import check, check_hardware, inputs_of, tensors_equal
+from tests.tflite.support import SHARED, check, check_hardware, inputs_of, tensors_equal
 
-_BESIDE = [folder / "shared/networks/tflite" for folder in Path(__file__).parents[3:]]
-SHARED = next((folder for folder in _BESIDE if folder.is_dir()), _BESIDE[0])
 FILES = ("anomaly_autoencoder", "keywords_ds_cnn", "resnet8", "person_mobilenet")
 
 

@@ -10,6 +10,7 @@ import pytest
 from allo.errors import OptionError, UnsupportedOperatorError
 from allo.frontend import from_tflite
 
+from .support import SHARED
 from .writer import Writer, interpreter, run
 
 
@@ -196,3 +197,13 @@ def test_weights_of_convolutions_from_outside() -> None:
         UnsupportedOperatorError, match="depthwise_conv2d_4.weight' are to come from"
     ):
         from_tflite(model, streams=True, weights_as_args=True)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the networks of others are not in {SHARED}")
+def test_a_latency_of_residual_blocks_is_met_and_foretold() -> None:
+    options = {"target": "mlir", "streams": True, "target_latency_ns": 1_000_000}
+    s = from_tflite(SHARED / "resnet8_int8.tflite", **options)
+    module = s.build(target="verilog", simulator="jit", device="xc7", clock_mhz=100)
+    module(np.random.default_rng(0).integers(-128, 128, (1, *s.image_shape)).astype(np.int8))
+    assert module.cycles <= 100_000
+    assert abs(s.latency_cycles / module.cycles - 1) < 0.04

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, gcd, lcm, prod
 from typing import Any
 
+from .foldings.latency import piled
 from .layers import Fold, Join, Layer, Whole
 from .network import Network
 from .shapes import INT8, Element
@@ -50,6 +51,7 @@ def assemble(
     kinds = {image[0]: element, **{layer.name: layer.element for layer in layers}}
     bits = {name: kind.bits for name, kind in kinds.items()}
     lags = _lags(layers, image[0])
+    waiting = piled(layers, (image[0], prod(image[1])), folds)
     slowest = max(fold.cycles for fold in folds.values())
     ends: dict[tuple[str, int], str] = {}
 
@@ -95,6 +97,8 @@ def assemble(
             simd = fold.lanes
         comes = [ends[layer.name, position] for position in range(len(layer.reads))]
         layer.add_to(made, fold, samples, comes, layer.name, simd)
+        queue, count = layer.queue(fold, comes[0])
+        made.depths[queue] = made.depths.get(queue, 2) + ceil(waiting.get(layer.name, 0) * count)
         if layer is not layers[-1]:
             spread(layer.name, layer.name, simd)
             continue

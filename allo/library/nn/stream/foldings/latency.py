@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from math import ceil
 from typing import Any
 
 from allo.explore.networks.cheapest import Demand
 
-from ..layers import Layer
-from .timing import Course, Cycles, course
+from ..layers import Fold, Layer, Whole
+from .timing import Course, Cycles, course, cycles
 
 SOURCE = 3
 """Cycles of the unit that reads the image, before its first word."""
 SINK = 2
 """Of the unit that writes the result, behind the last word."""
 MORE = 1.02
-"""What simulations take more than the bounds say: 0 to 2.3 % in small networks, 8 % in ResNet-8."""
+"""What simulations take more than the bounds say: -4 to 4 % in networks of tests and ResNet-8."""
 _SCALE, _LONGEST = 1024, 1 << 40
 Times = tuple[float, float, float]
 """Of a result, when it begins, when its burst does, and when it ends; or factors of these three."""
@@ -107,6 +108,52 @@ def evaluate(
     return found
 
 
+def piled(
+    layers: Sequence[Layer], image: tuple[str, int], folds: Mapping[str, Fold]
+) -> dict[str, float]:
+    """Of layers that would hold up another way, the part of an image that waits in front of them at most.
+
+    A layer between a fork and a join that takes longer than its image takes to come holds up the fork, and
+    so the layers on the other way, where these have much to do behind the fork's last word. What waits
+    needs room then, of an image that comes alone.
+
+    Args:
+        layers, image: as in :func:`evaluate`.
+        folds: of the layers.
+    """
+    works = {layer.name: layer.work for layer in layers if isinstance(layer, Whole)}
+    chosen = {layer.name: cycles(layer, folds[layer.name], works) for layer in layers}
+    times, courses = evaluate(layers, image, chosen), courses_of(layers, image[0])
+    found = {}
+    for layer in _holding_up(layers, times):
+        begin, _, end = times[layer.reads[0]]
+        rest = 1 - courses[layer.name].head
+        work = chosen[layer.name].work - chosen[layer.name].delay
+        found[layer.name] = max(0.0, rest * (1 - rest * (end - begin) / work))
+    return found
+
+
+def _holding_up(layers: Sequence[Layer], times: Mapping[str, Times]) -> Iterator[Layer]:
+    """The layers of one input whose fork would give its last word too late for another way to the join."""
+    reads = [read for layer in layers for read in layer.reads]
+    joins = [layer for layer in layers if len(layer.reads) > 1]
+    for fork in {read for read in reads if reads.count(read) > 1}:
+        ways: dict[str, frozenset[str]] = {fork: frozenset()}
+        for layer in layers:
+            starts = frozenset([layer.name] if fork in layer.reads else [])
+            ways[layer.name] = starts.union(*(ways.get(read, frozenset()) for read in layer.reads))
+        for join, (mine, other) in ((j, pair) for j in joins for pair in permutations(j.reads, 2)):
+            behind = times[other][2] - times[fork][2]
+            apart = ways.get(mine) and not ways[mine] & ways.get(other, frozenset())
+            if not apart or not (other == fork or ways.get(other)):
+                continue
+            for layer in layers:
+                on_way = ways[layer.name] and ways[layer.name] <= ways[mine]
+                late = times[layer.name][1] + behind > times[join.name][2] * MORE
+                if on_way and late and len(layer.reads) == 1:
+                    yield layer
+
+
 def total(layers: Sequence[Layer], times: Mapping[str, Times]) -> int:
     """When the last element of the last result has been written, and every layer is at rest."""
     written = times[layers[-1].name][0] + layers[-1].elements
@@ -136,14 +183,14 @@ def demand(
     def conditions(model: Any, chosen: list[list[Any]]) -> Any:
         times: dict[str, Sequence[Any]] = {image[0]: [int(time) for time in of_image(image[1])]}
         end = model.new_int_var(0, _LONGEST, "end")
-        for layer, cycles, mine in zip(layers, rows, chosen, strict=True):
+        for layer, table, mine in zip(layers, rows, chosen, strict=True):
             times[layer.name] = [
                 model.new_int_var(0, _LONGEST, f"{layer.name}_{n}") for n in range(3)
             ]
             for bound in bounds(layer, courses):
                 of = zip(bound.factors, times[bound.read], strict=True)
                 at = sum(round(f * _SCALE) * time for f, time in of if f)
-                own = zip(cycles, mine, strict=True)
+                own = zip(table, mine, strict=True)
                 at += sum(_SCALE * bound.cycles(each) * row for each, row in own)
                 model.add(_SCALE * times[layer.name][bound.time] >= at)
             model.add(times[layer.name][1] >= times[layer.name][0])

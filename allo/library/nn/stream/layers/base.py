@@ -75,6 +75,15 @@ class Layer(ABC):
         """Words that the stream in front of it has room for, so that what makes them need not wait."""
         return 4
 
+    def queue(self, fold: Fold, come: str) -> tuple[str, int]:
+        """The stream in which words wait for the layer, and how many of an image pass through it.
+
+        Args:
+            fold: of the layer.
+            come: the stream that it takes.
+        """
+        return come, 0
+
     @abstractmethod
     def folds(self) -> Iterator[Fold]:
         """The foldings that there are."""

@@ -117,6 +117,16 @@ class Product(Layer):
             return vector_words(self.weights, fold.simd)
         return row_words(self.shape, fold.simd)
 
+    def queue(self, fold: Fold, come: str) -> tuple[str, int]:
+        """The stream in which words wait for the layer, and how many of an image pass through it."""
+        columns = int(self.weights.shape[1])
+        if self.shape is None:
+            return come, self.places * columns * self.groups // fold.simd
+        pixel = self.shape.image[2] // fold.simd
+        if self._is_thinned:
+            return f"{self.name}_windows", self.places * pixel
+        return come, prod(self.shape.image[:2]) * pixel
+
     @property
     def taken(self) -> int:
         """Channels of which a word that it takes holds some."""
