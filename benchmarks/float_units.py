@@ -6,8 +6,9 @@ AMD's figures are of cores between registers that Vivado placed and routed on Ul
 flushed in all of them. Ours are what Yosys maps (``synth_xilinx``; its shift registers count as lookup
 tables, its inverters do not), with registers and sums packed into multiplier blocks
 (``Synthesis.packed``), and the clock is the estimate of Allo for the unit between registers: no
-open tool routes for this family. A unit of a latency is the one that the library has at the highest clock,
-in steps of 10 MHz, at which it takes no more cycles.
+open tool routes for this family. A unit of a latency is one that the library has at the highest clock,
+in steps of 10 MHz, at which it takes no more cycles, or at one a tenth or a fifth below, where it may have
+fewer tables.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ CLOCKS = range(20, 1000, STEP)
 TIME_LIMIT = 600
 
 
+PARTS = (1.0, 0.9, 0.8)
+"""Of the highest clock: where a latency has units."""
 DRAWINGS = ("", "fast")
 """How units are drawn: as a rule, and for loops that wait for them."""
 
@@ -56,17 +59,20 @@ def found_at(unit: Unit, clock: int, subnormals: str, drawing: str) -> Operator:
 
 def of_latency(
     unit: Unit, latency: int, subnormals: str, drawing: str
-) -> tuple[Operator, int] | None:
-    """The unit of so many cycles at the highest clock, and that clock; without registers it has one."""
+) -> list[tuple[Operator, int]]:
+    """Units of so many cycles and their clocks, the highest one first; without registers they have one."""
 
-    def slow(clock: int) -> bool:
-        return max(1, found_at(unit, clock, subnormals, drawing).latency) > latency
+    def cycles(clock: int) -> int:
+        return max(1, found_at(unit, clock, subnormals, drawing).latency)
 
-    at = bisect_left(CLOCKS, True, key=slow) - 1
-    if at < 0:
-        return None
-    operator = found_at(unit, CLOCKS[at], subnormals, drawing)
-    return (operator, CLOCKS[at]) if max(1, operator.latency) == latency else None
+    highest = bisect_left(CLOCKS, True, key=lambda clock: cycles(clock) > latency) - 1
+    found: dict[int, tuple[Operator, int]] = {}
+    for part in PARTS:
+        clock = int(CLOCKS[max(0, highest)] * part) // STEP * STEP
+        if highest >= 0 and cycles(clock) == latency:
+            operator = found_at(unit, clock, subnormals, drawing)
+            found.setdefault(operator.resources.lut, (operator, clock))
+    return list(found.values())
 
 
 def module_of(operator: Operator, clock: int) -> Module:
@@ -133,18 +139,16 @@ def estimated(operator: Operator, clock: int) -> tuple[Module, Core]:
 
 
 def measure(unit: Unit, latency: int, subnormals: str) -> Core | None:
-    """The unit of a latency: of its drawings the smaller that reaches AMD's clock, or else the quicker."""
-    best: tuple[Module, Core] | None = None
+    """The unit of a latency that is to be taken beside AMD's core, if there is one."""
     asked = AMD.get(unit.name, {}).get(latency)
+    best: tuple[Module, Core] | None = None
     for drawing in DRAWINGS:
         if drawing and unit.op not in ("arith.addf", "arith.mulf"):
             continue
-        found = of_latency(unit, latency, subnormals, drawing)
-        if found is None:
-            continue
-        made = estimated(*found)
-        if best is None or _is_better(made[1], best[1], asked):
-            best = made
+        for found in of_latency(unit, latency, subnormals, drawing):
+            made = estimated(*found)
+            if best is None or _is_better(made[1], best[1], asked):
+                best = made
     if best is None:
         return None
     with tempfile.TemporaryDirectory() as name:
@@ -152,11 +156,17 @@ def measure(unit: Unit, latency: int, subnormals: str) -> Core | None:
 
 
 def _is_better(made: Core, other: Core, asked: Core | None) -> bool:
-    """Whether a drawing is the one to take: where both reach the clock, or none is asked for, the smaller."""
+    """Whether a unit is the one to take.
+
+    Where both reach the clock, or none is asked for, it is the smaller; where one does, that one; where
+    neither does, the one with the smaller product of tables and period.
+    """
     goal = asked.mhz if asked is not None else min(made.mhz, other.mhz)
     if min(made.mhz, other.mhz) >= goal:
         return made.lut + made.ff < other.lut + other.ff
-    return made.mhz > other.mhz
+    if max(made.mhz, other.mhz) >= goal:
+        return made.mhz > other.mhz
+    return made.lut / made.mhz < other.lut / other.mhz
 
 
 def rows_of(unit: Unit) -> Iterator[Row]:

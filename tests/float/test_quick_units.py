@@ -1,4 +1,4 @@
-"""Units for loops that wait for them: sums in two paths, products by powers of two, in fewer cycles."""
+"""Units for loops that wait for them, in fewer cycles: sums in one or two paths, and more."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 
 import allo
 from allo.backend.rtl.float.add import aligned
-from allo.backend.rtl.float.flushed import one_path
 from allo.backend.rtl.float.formats import FORMATS
+from allo.backend.rtl.float.quick import one_path, paths
 from allo.backend.rtl.operators import OperatorLibrary
-from allo.backend.rtl.operators.request import Drawing, Request, unit
+from allo.backend.rtl.operators.request import SYNTHESIS, Drawing, Request, drawn, unit
+from allo.backend.rtl.operators.timing import live_nodes, total_resources
 from allo.ir.types import float32, int32
 
 from . import soft
@@ -65,18 +66,34 @@ def test_flushed_sums_are_those_of_the_definition():
     assert_same(CompiledUnit(unit)(a, b), expected(soft.subtract, kind, a, b), a, b)
 
 
-def one_path_pairs(*pairs):
-    """What a sum of bytes in one path makes of pairs, and what it should."""
-    name = "f8E4M3"
-    kind = replace(FORMATS[name], flush=True)
+def one_path_unit(name, flush):
+    """A sum in one path."""
+    kind = replace(FORMATS[name], flush=flush)
     drawing = Drawing("sum", lambda a, b: one_path.add_in_one_path(a, b, kind))
-    request = Request("arith.addf", (name, name), name, {}, KEEP.device, 100.0, True)
-    return CompiledUnit(unit(request, drawing))(*pairs), expected(soft.add, kind, *pairs)
+    return unit(Request("arith.addf", (name, name), name, {}, KEEP.device, 100.0, flush), drawing)
 
 
-def test_sums_in_one_path_of_every_third_pair_of_bytes():
+def one_path_pairs(*pairs, flush=True):
+    """What a sum of bytes in one path makes of pairs, and what it should."""
+    kind = replace(FORMATS["f8E4M3"], flush=flush)
+    wanted = [soft.add(int(a), int(b), kind) for a, b in zip(*pairs, strict=True)]
+    if flush:
+        wanted = expected(soft.add, kind, *pairs)
+    return CompiledUnit(one_path_unit(kind.name, flush))(*pairs), wanted
+
+
+@pytest.mark.parametrize("flush", [False, True])
+def test_sums_in_one_path_of_every_third_pair_of_bytes(flush):
     pairs = [part[::3] for part in PAIRS]
-    assert_same(*one_path_pairs(*pairs), *pairs)
+    assert_same(*one_path_pairs(*pairs, flush=flush), *pairs)
+
+
+def test_sums_of_float64_in_one_path_are_the_hosts():
+    kind = FORMATS["f64"]
+    a, b = operand_pairs(kind, 10_000, np.random.default_rng(6))
+    with np.errstate(all="ignore"):
+        wanted = from_host(to_host(a, kind) + to_host(b, kind), kind)
+    assert_same(CompiledUnit(one_path_unit("f64", False))(a, b), wanted, a, b)
 
 
 def test_a_sum_in_one_path_that_forgets_lost_bits_is_found(monkeypatch):
@@ -95,8 +112,10 @@ def test_sums_take_no_more_tables_than_their_cycles_need(how):
         quick(OperatorLibrary("ecp5", clock, how), "arith.subf", "f32") for clock in (50.0, 100.0)
     )
     assert (few.latency, many.latency) == (2, 3)
-    assert few.resources.lut < 0.75 * many.resources.lut
     kind = replace(FORMATS["f32"], flush=how == "flush")
+    net = drawn(lambda a, b: paths.subtract_by_paths(a, b, kind), (32, 32))
+    apart = SYNTHESIS * total_resources(net, live_nodes(net)).lut
+    assert few.resources.lut < 0.75 * apart and few.resources.lut < many.resources.lut
     a, b = operand_pairs(kind, 500, np.random.default_rng(4))
     if kind.flush:
         c, d = tiny_pairs(kind, 200, 5)

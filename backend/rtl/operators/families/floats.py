@@ -16,7 +16,6 @@ from allo.backend.rtl.float.convert import convert, from_integer, to_integer
 from allo.backend.rtl.float.divide import divide
 from allo.backend.rtl.float.flushed.add import add_flushed, subtract_flushed
 from allo.backend.rtl.float.flushed.multiply import multiply_flushed
-from allo.backend.rtl.float.flushed.one_path import add_in_one_path, subtract_in_one_path
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.float.multiply import Product, multiply
 from allo.backend.rtl.float.native import (
@@ -27,7 +26,8 @@ from allo.backend.rtl.float.native import (
     square_root_unit,
 )
 from allo.backend.rtl.float.pace import paced_multiply
-from allo.backend.rtl.float.paths import add_by_paths, subtract_by_paths
+from allo.backend.rtl.float.quick.one_path import add_in_one_path, subtract_in_one_path
+from allo.backend.rtl.float.quick.paths import add_by_paths, subtract_by_paths
 from allo.backend.rtl.float.round import MODES, round_to_integral
 from allo.backend.rtl.float.square_root import square_root
 from allo.dialects.diagnostics import UnsupportedOpError
@@ -171,17 +171,18 @@ def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
 
     Its operands come a quarter later than those of others, or, where it then has fewer cycles with a
     twentieth of the clock's period to spare, behind one multiplexer, which is what such a loop has in front
-    of it. Of two drawings with as few cycles at the clock, the one with fewer lookup tables.
+    of it. Of drawings with as few cycles at the clock, the one with the fewest lookup tables.
     """
     device = request.device
     late = 1.25 * device.source_ns, 1.0
     early = device.level_ns + 2 * device.fanout_ns, SPARE
     adds = request.op == "arith.addf"
     paths = add_by_paths if adds else subtract_by_paths
+    one = add_in_one_path if adds else subtract_in_one_path
     if kind.flush:
-        one: Callable[..., Signal] = add_in_one_path if adds else subtract_in_one_path
+        plain: Callable[..., Signal] = add_flushed if adds else subtract_flushed
     else:
-        one = partial(add if adds else subtract, quick=True)
+        plain = add if adds else subtract
     name, native = (
         f"{'fadd' if adds else 'fsub'}_{kind.label}_fast",
         binary_native(request.op, kind),
@@ -190,6 +191,7 @@ def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
     draws: list[tuple[Callable[..., Signal], list[tuple[float, float]]]] = [
         (partial(paths, flat=wide), [late, early]),
         (one, [late, early]),
+        (partial(plain, quick=True), [late, early]),
     ]
     if wide and not kind.flush:
         draws.append((partial(paths, early=True), [early]))

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
-from .add import aligned, aligned_flat, any_of
-from .formats import FloatFormat
-from .parts import Unpacked, unpack
+from ..add import aligned, aligned_flat, any_of
+from ..formats import FloatFormat
+from ..parts import Unpacked, unpack
 
 
 def add_by_paths(
     a: Signal, b: Signal, kind: FloatFormat, *, flat: bool = True, early: bool = False
 ) -> Signal:
-    """``a + b``, the bits of :func:`~.add.add`, or of :func:`~.flushed.add.add_flushed`.
+    """``a + b``, the bits of :func:`~..add.add`, or of :func:`~..flushed.add.add_flushed`.
 
     ``flat``: as is best for tables of six inputs. ``early`` asks both operands which bits the alignment
     loses, while the distance is not known yet: a level less, and a tenth more lookup tables, where subnormals

@@ -1,0 +1,1 @@
+"""Sums on which a loop waits: in fewer cycles than the usual ones."""
