@@ -1,11 +1,12 @@
 """Perplexity of SmolLM2-135M-Instruct as it is quantised, beside the weights of its package.
 
-scripts/python benchmarks/llm_perplexity.py [--characters N] [--model FILE.gguf]
+scripts/python benchmarks/llm_perplexity.py [--characters N] [--model FILE.gguf] [--gpu]
 
 Three texts that the steps are not calibrated on: the novels that the repository holds out, the reference of
 Python's language (``pydoc_data.topics``) and the source of its library. Each is cut into windows of 512
-tokens. The figures are of the integer reference in NumPy, and of the float32 model; with 170,000 characters
-of each text it takes an hour of CPU.
+tokens. The figures are of the float32 model, and of the integer reference of the wide accelerator, whose
+bits the simulated RTL gives. With --gpu the same source computes with CuPy in the place of NumPy, and the
+logits of the first window are compared with NumPy's, bit for bit; without, the whole takes hours of CPU.
 """
 
 from __future__ import annotations
@@ -18,23 +19,37 @@ import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from pydoc_data.topics import topics
+from typing import Any
 
 import numpy as np
 
-from allo.designs.llm.checkpoints.float_model import FloatModel
-from allo.designs.llm.checkpoints.integer_model import IntegerModel
+from allo.designs.llm.checkpoints.float_model import FloatModel, Params
 from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.packages import SMOLLM2, packaged
-from allo.designs.llm.checkpoints.quantize import calibrate, quantize
-from allo.designs.llm.checkpoints.rotation import smoothed, turned
+from allo.designs.llm.checkpoints.quantize import QuantizedModel, calibrate, quantize
+from allo.designs.llm.checkpoints.rotation import evened, smoothed, turned
+from allo.designs.llm.config import Architecture
 from allo.designs.llm.language.prose import load_prose, split_prose
-from allo.designs.llm.language.speaker import perplexity
+from allo.designs.llm.network.train import windows
+from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.reference import WideGPT
 from benchmarks.harness import Row, finish
+from benchmarks.llm_cupy import Device
 
-WINDOW = 512
+WINDOW, BLOCK, GROUP = 512, 64, 32
 CALIBRATION = 4000
 """Characters of each kind of text that steps are calibrated on."""
-Forward = Callable[[np.ndarray], np.ndarray]
+WIDE = Wide(vector=16, parts=4)
+"""What of the accelerator decides the order of the norms' sums."""
+LIMITS = {"w8a8": 1.015, "w4a8": 1.04}
+NAMES = {
+    "float32": "float32",
+    "static": "W8A8, static steps",
+    "steps": "W8A8, steps of tokens",
+    "w8a8": "W8A8, steps of tokens, turned",
+    "w4a8": "W4A8, the package's blocks",
+}
+Forward = Callable[[np.ndarray], Any]
 
 
 def texts() -> dict[str, str]:
@@ -43,13 +58,62 @@ def texts() -> dict[str, str]:
     code = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in library)
     reference = "\n\n".join(topics[name] for name in sorted(topics))
     trained, held = split_prose(load_prose())
-    return {"novels": trained[:CALIBRATION] + held, "reference of Python": reference, "code": code}
+    return {"novels": trained[:CALIBRATION] + held, "reference": reference, "code": code}
+
+
+def models(
+    model: Architecture, params: Params, batches: list[np.ndarray]
+) -> dict[str, QuantizedModel]:
+    """The model in integers, in each way."""
+
+    def integers(params: Params, **how: Any) -> QuantizedModel:
+        return quantize(model, params, calibrate(model, params, batches), **how)
+
+    even = evened(model, smoothed(model, params, batches), batches)
+    blocks = evened(model, params, batches, GROUP)
+    return {
+        "static": integers(params),
+        "steps": integers(params, block=BLOCK),
+        "w8a8": integers(turned(model, even), block=BLOCK),
+        "w4a8": integers(blocks, weight_bits=4, group=GROUP, block=GROUP, offsets=True),
+    }
+
+
+@dataclasses.dataclass(slots=True)
+class Score:
+    """What a model gave for a text: the sum of its losses in nats, and its likeliest tokens."""
+
+    loss: float
+    likeliest: np.ndarray
+
+    @property
+    def perplexity(self) -> float:
+        """A token."""
+        return math.exp(self.loss / self.likeliest.size)
+
+
+def score(device: Device, forward: Forward, tokens: np.ndarray) -> Score:
+    """Score a text, in windows side by side."""
+    xp = device.arrays
+    inputs, targets = windows(tokens, WINDOW)
+    loss, likeliest = 0.0, []
+    for first in range(0, len(inputs), device.batch):
+        logits = forward(device.put(inputs[first : first + device.batch]))
+        wanted = device.put(targets[first : first + device.batch])[..., None]
+        for row, target in zip(logits, wanted, strict=True):
+            wide = row.astype(np.float64)
+            peak = wide.max(-1, keepdims=True)
+            total = xp.log(xp.exp(wide - peak).sum(-1, keepdims=True)) + peak
+            loss += float((total - xp.take_along_axis(wide, target, -1)).sum())
+            likeliest.append(device.back(wide.argmax(-1)))
+    return Score(loss, np.array(likeliest))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--characters", type=int, default=6000, help="of each text")
+    parser.add_argument("--characters", type=int, default=172_000, help="of each text")
     parser.add_argument("--model", type=Path, help="a file of GGUF")
+    parser.add_argument("--gpu", action="store_true", help="compute with CuPy")
     args, others = parser.parse_known_args()
     loaded = load_checkpoint(args.model or packaged(SMOLLM2))
     tokenizer = loaded.tokenizer
@@ -58,38 +122,66 @@ def main() -> int:
     model = dataclasses.replace(loaded.model, context=WINDOW)
     kinds = texts()
     batches = [np.array([tokenizer.encode(t[:CALIBRATION])[:256]]) for t in kinds.values()]
-    even = smoothed(model, loaded.params, batches)
-    params = {"": loaded.params, ", turned": turned(model, even)}
-    integers = {
-        "W8A8, static": quantize(model, params[""], calibrate(model, params[""], batches)),
-        **{
-            f"W8A8, steps of tokens{how}": quantize(
-                model, given, calibrate(model, given, batches), block=64
-            )
-            for how, given in params.items()
-        },
+    found = models(model, loaded.params, batches)
+    parts = {
+        kind: np.array(
+            tokenizer.encode(text[CALIBRATION : CALIBRATION + args.characters], special=False)
+        )
+        for kind, text in kinds.items()
     }
-    ways: dict[str, Forward] = {"float32": FloatModel(model, loaded.params).forward}
-    ways |= {name: IntegerModel(weights).forward for name, weights in integers.items()}
+    first = windows(parts["novels"], WINDOW)[0][:1]
+    expected = {
+        name: WideGPT(weights, WIDE).forward(first) for name, weights in found.items() if args.gpu
+    }
+    device = Device(gpu=args.gpu)
+    on_device = {
+        name: dataclasses.replace(weights, arrays=device.put_all(weights.arrays))
+        for name, weights in found.items()
+    }
+    ways: dict[str, Forward] = {"float32": FloatModel(model, device.put_all(loaded.params)).forward}
+    ways |= {name: WideGPT(weights, WIDE).forward for name, weights in on_device.items()}
+    for name, logits in expected.items():
+        same = device.back(ways[name](device.put(first))).view(np.uint32) == logits.view(np.uint32)
+        print(f"{name}: {same.mean():.2%} of {same.size:,} logits of NumPy", flush=True)
+        if not same.all():
+            return 1
+    return finish(
+        "llm_perplexity", "Perplexity of SmolLM2-135M-Instruct", rows(device, ways, parts), others
+    )
+
+
+def rows(device: Device, ways: dict[str, Forward], parts: dict[str, np.ndarray]) -> list[Row]:
+    """A row for each text and way, and one of all texts for each way: the geometric mean."""
+    made: list[Row] = []
     logs: dict[str, list[float]] = {name: [] for name in ways}
-    rows: list[Row] = []
-    for kind, text in kinds.items():
-        part = text[CALIBRATION : CALIBRATION + args.characters]
-        tokens = np.array(tokenizer.encode(part, special=False))
+    shares: dict[str, list[float]] = {name: [] for name in ways}
+    for kind, tokens in parts.items():
+        plain: Score | None = None
         for name, forward in ways.items():
-            found = perplexity(forward, tokens, WINDOW)
-            logs[name].append(math.log(found))
-            plain = math.exp(logs["float32"][-1])
-            note = f"{found / plain - 1:+.2%}, {len(tokens):,} tokens"
-            rows.append(Row(f"{kind}, {name}", found, "", "float32", plain, None, note))
+            got = score(device, forward, tokens)
+            plain = plain or got
+            equal = float((got.likeliest == plain.likeliest).mean())
+            logs[name].append(math.log(got.perplexity / plain.perplexity))
+            shares[name].append(equal)
+            note = (
+                f"{got.perplexity / plain.perplexity - 1:+.2%}, {equal:.1%} of the likeliest tokens, "
+                f"{got.likeliest.size:,} tokens"
+            )
+            figures = {f"smollm2.{kind}.{name}.perplexity": round(got.perplexity, 4)}
+            what, reference = f"{kind}, {NAMES[name]}", plain.perplexity
+            made.append(Row(what, got.perplexity, "", "float32", reference, None, note, figures))
+            print(made[-1].what, note, flush=True)
     for name, of_kinds in logs.items():
-        share = math.exp(float(np.mean(of_kinds)) - float(np.mean(logs["float32"])))
-        limit = 1.015 if "turned" in name else None
-        rows.append(
-            Row(f"all, {name}", share, "", "limit" if limit else "float32", limit or 1.0,
-                True if limit else None, f"{share - 1:+.2%}")
+        share, limit = math.exp(float(np.mean(of_kinds))), LIMITS.get(name)
+        figures = {
+            f"smollm2.all.{name}.percent_off": round(100 * (share - 1), 2),
+            f"smollm2.all.{name}.share": round(float(np.mean(shares[name])), 3),
+        }
+        made.append(
+            Row(f"all, {NAMES[name]}", share, "", "limit" if limit else "float32", limit or 1.0,
+                True if limit else None, f"{share - 1:+.2%}", {} if name == "float32" else figures)
         )  # fmt: skip
-    return finish("llm_perplexity", "Perplexity of SmolLM2-135M-Instruct", rows, others)
+    return made
 
 
 if __name__ == "__main__":

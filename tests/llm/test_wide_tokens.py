@@ -10,8 +10,8 @@ import pytest
 from allo.designs.llm.config import Architecture
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.host import decode
-from allo.designs.llm.wide.memories import make_memories
-from allo.designs.llm.wide.parameters import Wide, WidthError, check_wide
+from allo.designs.llm.wide.memories import make_memories, paired
+from allo.designs.llm.wide.parameters import Wide, WidthError, channel_size, check_wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 
@@ -22,30 +22,69 @@ MODEL = Architecture(
 )  # fmt: skip
 """SmolLM2's proportions: three heads of keys and values, and widths with a factor of 3."""
 WIDE = Wide(channels=2, lanes=16, vector=4, heads=3, parts=4, prefetch=64, block=16)
+FOUR = dataclasses.replace(WIDE, lanes=8, block=8, bits=4)
+"""Two groups of four-bit weights with offsets in a word, and a word of steps for every two words."""
 TOKENS = [3, 29, 0, 17]
 
 
-@pytest.mark.parametrize("target", [pytest.param("simulator", marks=pytest.mark.slow), "verilog"])
-def test_logits_are_those_of_the_reference(target: str):
+@pytest.mark.parametrize(
+    ("wide", "target"),
+    [
+        pytest.param(WIDE, "simulator", id="int8-simulator"),
+        pytest.param(WIDE, "verilog", marks=pytest.mark.slow, id="int8-verilog"),
+        pytest.param(FOUR, "simulator", id="four-simulator"),
+        pytest.param(FOUR, "verilog", marks=pytest.mark.slow, id="four-verilog"),
+    ],
+)
+def test_logits_are_those_of_the_reference(wide: Wide, target: str):
     options = {"simulator": "jit", "clock_mhz": 300} if target == "verilog" else {}
-    run = schedule(MODEL, WIDE).build(target=target, **options)
-    weights = random_weights(MODEL, seed=7, block=16)
+    run = schedule(MODEL, wide).build(target=target, **options)
+    weights = random_weights(MODEL, seed=7, bits=wide.bits, block=wide.block)
     # One block of the embedding is small, so that its levels are finer.
     weights.arrays["token"][:, 16:32] *= np.float32(0.02)
-    session, memories = WideGPT(weights, WIDE), make_memories(weights, WIDE)
+    session, memories = WideGPT(weights, wide), make_memories(weights, wide)
     for position, token in enumerate(TOKENS):
         expected = session.feed(np.array([[token]]))[0, -1]
         got = decode(run, weights, memories, token, position)
         assert np.array_equal(got.view(np.uint32), expected.view(np.uint32)), position
     coarse = dataclasses.replace(weights, block=48)
-    assert not np.array_equal(WideGPT(coarse, WIDE).feed(np.array([TOKENS]))[0, -1], expected)
+    assert not np.array_equal(WideGPT(coarse, wide).feed(np.array([TOKENS]))[0, -1], expected)
+
+
+def test_offsets_that_are_one_off_are_seen_in_the_logits():
+    """What the hardware is compared with tells a group's offset."""
+    weights = random_weights(MODEL, seed=7, bits=4, block=8)
+    expected = WideGPT(weights, FOUR).feed(np.array([TOKENS]))
+    weights.arrays["0.q.w"][0, :8] += 1
+    assert not np.array_equal(WideGPT(weights, FOUR).feed(np.array([TOKENS])), expected)
+
+
+def test_words_of_steps_stand_in_front_of_their_words():
+    weights = random_weights(MODEL, seed=7, bits=4, block=8)
+    words = make_memories(weights, FOUR).constant[0].view(np.uint8).reshape(2, -1, 8)
+    assert words.shape[1] == channel_size(MODEL, FOUR)
+    arrays = weights.arrays
+    row = paired(arrays["0.q.q"], MODEL.head_dim)[0].view(np.uint8) & 15
+    steps, offsets = (
+        paired(arrays[f"0.q.{part}"], MODEL.head_dim)[0].view(np.uint8) for part in "dm"
+    )
+    assert list(words[0, 0]) == [*np.stack([steps, offsets], -1)[:4].reshape(-1)]
+    assert np.array_equal(words[0, 1], row[:8] | row[8:16] << 4)
+    assert np.array_equal(words[0, 2], row[16:24] | row[24:32] << 4)
 
 
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
         ({"block": 8}, "A block of 8 activations is not a word of the elements, which has 16"),
-        ({"bits": 4, "lanes": 8}, "are built for weights of 8 bits"),
+        (
+            {"bits": 4, "lanes": 8},
+            "A block of 16 activations is not a group of weights of four bits, which has 8",
+        ),
+        (
+            {"bits": 4, "lanes": 2, "vector": 2},
+            "A word of 2 bytes does not hold the steps and offsets",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said(changes: dict[str, int], text: str):
@@ -56,3 +95,15 @@ def test_what_does_not_fit_is_said(changes: dict[str, int], text: str):
 def test_a_model_with_other_steps_is_refused():
     with pytest.raises(WidthError, match=r"in blocks of 0, and those of the accelerator of 16"):
         make_memories(random_weights(MODEL), WIDE)
+
+
+@pytest.mark.parametrize(
+    ("wide", "bits"), [(FOUR, 8), (dataclasses.replace(WIDE, lanes=8, block=8), 4)]
+)
+def test_a_model_of_other_weights_is_refused(wide: Wide, bits: int):
+    groups = (0, 8) if bits == 8 else (8, 0)
+    text = "have offsets for groups of {}, and those of the accelerator for groups of {}".format(
+        *groups
+    )
+    with pytest.raises(WidthError, match=text):
+        make_memories(random_weights(MODEL, bits=bits, block=8), wide)

@@ -17,13 +17,17 @@ from ..network.reference import F32, round_clamp
 
 LEAST = F32(1e-30)
 """The largest magnitude that a token of zeros is taken to have."""
-_INT32, _BYTE = 31, 127 * 127
+_INT32, _MOST = 31, 127
 
 
-def most_shift(inputs: int) -> int:
-    """The most by which a block's levels are finer: with it, sums of so many products fit int32."""
+def most_shift(inputs: int, weight: int = _MOST) -> int:
+    """The most by which a block's levels are finer: with it, sums of so many products fit int32.
+
+    Args:
+        weight: the largest magnitude of a weight.
+    """
     shift = 0
-    while shift < 7 and (inputs * _BYTE << (shift + 1)) < 1 << _INT32:
+    while shift < 7 and (inputs * _MOST * weight << (shift + 1)) < 1 << _INT32:
         shift += 1
     return shift
 

@@ -19,6 +19,7 @@ from ..config import Architecture
 from .blocks import most_shift
 from .float_model import FloatModel, Params
 from .groups import GROUP, FourBits, quantize_groups
+from .offsets import MOST_PRODUCT, quantize_offsets
 
 
 class QuantizationError(AlloError, ValueError):
@@ -32,7 +33,9 @@ class QuantizedModel:
     Attributes:
         model: its architecture.
         arrays: by name. ``<linear>.w`` int8 (outputs, inputs), ``.s`` and ``.b`` float32: a result is
-            accumulator * s + b, already in steps of what takes it. ``<norm>.g`` and ``.b`` float32;
+            accumulator * s + b, already in steps of what takes it. Four-bit weights with offsets
+            (:mod:`.offsets`) are int16, and their parts are ``.q``, ``.d`` and ``.m``, int8: levels, and
+            steps and offsets of groups. ``<norm>.g`` and ``.b`` float32;
             where a norm's result is also a residual (post-norm), ``<norm>.q`` is one over its scale.
             ``softmax``, ``attend``, ``gelu``: one factor a layer.
         packed: the four-bit form of ``<linear>.w``, by the layer's name; empty for W8A8.
@@ -48,7 +51,13 @@ class QuantizedModel:
     @property
     def shift(self) -> int:
         """By how much the finest levels of a block are shifted beside the coarsest; 0 with static steps."""
-        return most_shift(max(self.model.d, self.model.ffn)) if self.block else 0
+        return finest_shift(self.model, self.group) if self.block else 0
+
+    @property
+    def group(self) -> int:
+        """Inputs that share a step and an offset of four-bit weights; 0 where the weights have none."""
+        steps = self.arrays.get("0.q.d")
+        return 0 if steps is None else self.model.d // steps.shape[1]
 
     @property
     def config(self) -> Architecture:
@@ -62,6 +71,16 @@ class QuantizedModel:
             ConfigurationError: when the model's arithmetic is not theirs.
         """
         return QuantizedModel(gpt_config(self.model), self.arrays)
+
+
+def finest_shift(model: Architecture, group: int) -> int:
+    """The most by which a block's levels are finer in a model.
+
+    Args:
+        group: inputs that share a step and an offset of four-bit weights; 0 without offsets.
+    """
+    inputs = max(model.d, model.ffn)
+    return most_shift(inputs, MOST_PRODUCT) if group else most_shift(inputs)
 
 
 def calibrate(model: Architecture, params: Params, batches: list[np.ndarray]) -> dict[str, float]:
@@ -87,6 +106,8 @@ def quantize(
     weight_bits: int = 8,
     group: int = GROUP,
     block: int = 0,
+    *,
+    offsets: bool = False,
 ) -> QuantizedModel:
     """Quantise a model: W8A8, or W4A8 in groups.
 
@@ -96,6 +117,8 @@ def quantize(
         group: inputs that share a step of four-bit weights.
         block: activations that share a power of two, with a step for each token (:mod:`.blocks`); 0 for the
             static steps of ``scales``. Queries, keys, values and what attention gives have static ones.
+        offsets: whether groups of four-bit weights have offsets, too (:mod:`.offsets`); with a group of 32
+            the blocks of GGUF's Q4_1 are taken as they are.
 
     Raises:
         QuantizationError: other bits, or an activation without a scale.
@@ -124,7 +147,23 @@ def quantize(
             f"width {model.ffn}.",
             help=f"{np.gcd(model.d, model.ffn)} is the largest number that divides both.",
         )
-    return _Quantizer(model, params, scales, weight_bits, group, block).run()
+    if offsets:
+        _check_offsets(model, weight_bits, group)
+    return _Quantizer(model, params, scales, weight_bits, group, block, offsets).run()
+
+
+def _check_offsets(model: Architecture, weight_bits: int, group: int) -> None:
+    if weight_bits != 4:
+        raise QuantizationError(
+            f"Groups with offsets are of weights of 4 bits, and not of {weight_bits}.",
+            help="ask for weight_bits=4, or leave the offsets.",
+        )
+    widths = {inputs for _, inputs in model.linears().values()}
+    if any(width % group for width in widths):
+        raise QuantizationError(
+            f"Groups of {group} inputs do not divide layers of {' and '.join(map(str, sorted(widths)))}.",
+            help=f"{np.gcd.reduce(sorted(widths))} is the largest number that divides all.",
+        )
 
 
 def activations(model: Architecture) -> list[str]:
@@ -152,6 +191,7 @@ class _Quantizer:
     weight_bits: int
     group: int
     block: int
+    offsets: bool
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     packed: dict[str, FourBits] = field(default_factory=dict)
 
@@ -184,7 +224,7 @@ class _Quantizer:
         if model.has_head:
             self.linear("head", self.step("norm"))
         typed = {
-            name: value if value.dtype == np.int8 else value.astype(np.float32)
+            name: value if value.dtype.kind == "i" else value.astype(np.float32)
             for name, value in self.arrays.items()
         }
         return QuantizedModel(model, typed, self.packed, self.block)
@@ -202,13 +242,18 @@ class _Quantizer:
 
     def linear(self, name: str, in_scale: float, out_scale: float = 1.0) -> None:
         weight = self.params[name + ".w"]
-        if self.weight_bits == 4 and name != "head":
+        if self.offsets and name != "head":
+            found = quantize_offsets(weight, self.group)
+            rows, row_scale = found.rows(), found.scale
+            for part, values in (("q", found.q), ("d", found.steps), ("m", found.offsets)):
+                self.arrays[f"{name}.{part}"] = values
+        elif self.weight_bits == 4 and name != "head":
             packed = quantize_groups(weight, self.group)
             self.packed[name] = packed
             rows, row_scale = packed.rows(), packed.scale
         else:
             rows, row_scale = quantize_rows(weight)
         self.arrays[name + ".w"] = rows
-        finest = 2.0 ** -most_shift(max(self.model.d, self.model.ffn)) if self.block else 1.0
-        self.arrays[name + ".s"] = row_scale * in_scale / out_scale * finest
+        shift = finest_shift(self.model, self.group if self.offsets else 0) if self.block else 0
+        self.arrays[name + ".s"] = row_scale * in_scale / out_scale * 2.0**-shift
         self.arrays[name + ".b"] = self.params[name + ".b"] / out_scale

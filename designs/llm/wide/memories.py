@@ -12,7 +12,7 @@ from ..checkpoints.float_model import rotation
 from ..checkpoints.quantize import QuantizedModel
 from ..config import Architecture
 from .families.model import job_layers, norm_names, terms
-from .nibble_words import pack_nibbles
+from .nibble_words import pack_nibbles, pack_offsets
 from .parameters import Wide, WidthError, padded_vocab, said_words
 
 
@@ -48,6 +48,13 @@ def padded(array: np.ndarray, rows: int) -> np.ndarray:
 
 def _jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
     """One array a job: outputs of its linear layers, and of the logits, padded with zeros."""
+    m = weights.config
+    last = [padded(weights.arrays["head" + suffix], padded_vocab(m, wide))] if m.has_head else []
+    return _layer_jobs(weights, wide, suffix) + last
+
+
+def _layer_jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
+    """One array a job of the layers."""
     arrays, m = weights.arrays, weights.config
     jobs = []
     for layer in range(m.layers):
@@ -58,8 +65,6 @@ def _jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
             if names[0] == "gate":
                 parts = [by_turns(parts[0], parts[1], wide.vector)]
             jobs.append(np.concatenate(parts))
-    if m.has_head:
-        jobs.append(padded(arrays["head" + suffix], padded_vocab(m, wide)))
     return jobs
 
 
@@ -75,7 +80,14 @@ def channel_words(weights: QuantizedModel, wide: Wide) -> np.ndarray:
         NibbleError: four-bit weights are asked for, and the model's are others.
     """
     rows = [by_channels(job, wide.channels) for job in _jobs(weights, wide, ".w")]
-    if wide.bits == 4:
+    if wide.group:
+        q, steps, offsets = (
+            [by_channels(job, wide.channels) for job in _layer_jobs(weights, wide, suffix)]
+            for suffix in (".q", ".d", ".m")
+        )
+        jobs = zip(q, steps, offsets, strict=True)
+        rows[:-1] = [pack_offsets(*job, lanes=wide.lanes) for job in jobs]
+    elif wide.bits == 4:
         rows[:-1] = [pack_nibbles(row, wide.lanes) for row in rows[:-1]]
     return words_of(np.concatenate(rows, axis=1), 8 * wide.lanes)
 
@@ -145,6 +157,14 @@ def make_memories(
             f"The model's activations are in blocks of {weights.block}, and those of the accelerator of "
             f"{wide.block} (0 stands for static steps).",
             help=f"quantise the model with block={wide.block}.",
+        )
+    if weights.group != wide.group:
+        raise WidthError(
+            f"The model's four-bit weights have offsets for groups of {weights.group}, and those of the "
+            f"accelerator for groups of {wide.group} (0 stands for none).",
+            help="quantise the model with offsets and a group of as many inputs as there are lanes."
+            if wide.group
+            else "take bits=4 and a block of as many activations as a group has.",
         )
     per_sum, _ = terms(config)
     layers = range(config.layers)

@@ -1,8 +1,8 @@
-"""Four-bit weights as :func:`nibbles.multiply_nibbles` takes them: words of nibbles behind words of steps.
+"""Four-bit weights as the elements take them: words of nibbles behind words of steps.
 
-The weights come as the products ``step * q`` of :mod:`..checkpoints.groups`. A step is found again as the
-greatest common divisor of the weights of a word: it is a multiple of the group's own step, at most 127,
-and what it leaves of every weight is no greater than q was.
+Weights without offsets come as the products ``step * q`` of :mod:`..checkpoints.groups`. A step is found
+again as the greatest common divisor of the weights of a word: it is a multiple of the group's own step, at
+most 127, and what it leaves of every weight is no greater than q was.
 """
 
 from __future__ import annotations
@@ -45,6 +45,30 @@ def pack_nibbles(rows: np.ndarray, lanes: int) -> np.ndarray:
     ]
     whole = np.concatenate(chunks, axis=1)
     return whole.reshape(channels, -1).view(np.int8)
+
+
+def pack_offsets(q: np.ndarray, steps: np.ndarray, offsets: np.ndarray, lanes: int) -> np.ndarray:
+    """The bytes of a job as :func:`tokens.nibbles.multiply_offsets` takes them.
+
+    Args:
+        q: int8 (channels, weights), a multiple of ``2 * lanes`` on each channel.
+        steps, offsets: int8 (channels, groups), of every ``lanes`` weights.
+        lanes: bytes of a word.
+    """
+    channels = len(q)
+    bits = q.view(np.uint8).reshape(channels, -1, 2, lanes) & 15
+    packed = bits[:, :, 0] | bits[:, :, 1] << 4
+    told = np.stack([steps, offsets], axis=-1).view(np.uint8).reshape(channels, -1, 4)
+    described = lanes // 4
+    chunks = [
+        part
+        for at in range(0, packed.shape[1], described)
+        for part in (
+            _steps_word(told[:, at : at + described].reshape(channels, -1), lanes),
+            packed[:, at : at + described],
+        )
+    ]
+    return np.concatenate(chunks, axis=1).reshape(channels, -1).view(np.int8)
 
 
 def _steps_word(steps: np.ndarray, lanes: int) -> np.ndarray:

@@ -38,7 +38,8 @@ class Wide:
         cache: where keys and values are, ``"chip"`` or ``"external"``: behind memory ports that may
             wait, from which they are streamed ahead of their use.
         block: activations that share a power of two, where each token has a step of its own
-            (:mod:`..checkpoints.blocks`): those of a word of the elements. 0 for static steps.
+            (:mod:`..checkpoints.blocks`): those of a word of the elements, and with weights of 4 bits those
+            of half a word, whose weights then have a step and an offset, too. 0 for static steps.
         cache_prefetch: words of a head's width that may be ahead, of the keys of a unit and of its
             values, from external memory.
     """
@@ -62,6 +63,16 @@ class Wide:
     def activations(self) -> int:
         """Activations in a word that spreads to the elements: as many as a word has weights."""
         return self.lanes * 8 // self.bits
+
+    @property
+    def group(self) -> int:
+        """Inputs that share a step and an offset of four-bit weights; 0 without offsets."""
+        return self.lanes if self.bits == 4 and self.block else 0
+
+    @property
+    def described(self) -> int:
+        """Words of four-bit weights whose steps, and offsets, stand in one word in front of them."""
+        return self.lanes // 4 if self.group else self.lanes
 
 
 def padded_vocab(config: Architecture, wide: Wide) -> int:
@@ -90,12 +101,12 @@ def said_words(config: Architecture, wide: Wide) -> int:
 def job_words(config: Architecture, wide: Wide) -> tuple[tuple[int, ...], int]:
     """Words of a channel in the four jobs of a layer, and in the job of the logits.
 
-    With weights of four bits, every ``lanes`` words of a layer's job follow one of their steps.
+    With weights of four bits, every ``described`` words of a layer's job follow one of their steps.
     """
     at_once = wide.channels * wide.activations
     jobs = tuple(outputs * inputs // at_once for outputs, inputs in job_sizes(config))
     if wide.bits == 4:
-        jobs = tuple(words + -(-words // wide.lanes) for words in jobs)
+        jobs = tuple(words + -(-words // wide.described) for words in jobs)
     return jobs, padded_vocab(config, wide) * config.d // (wide.channels * wide.lanes)
 
 
@@ -125,17 +136,22 @@ def check_wide(config: Architecture, wide: Wide) -> None:
 def _check_block(config: Architecture, wide: Wide) -> None:
     if not wide.block:
         return
-    if not (config.rms and config.gated) or wide.bits != 8:
+    if not (config.rms and config.gated):
         raise WidthError(
-            f"Steps of tokens are built for weights of 8 bits, norms by the root mean square and gates, "
-            f"and not for weights of {wide.bits} bits in a model of the family {config.family!r}.",
+            f"Steps of tokens are built for norms by the root mean square and gates, and not for a model of "
+            f"the family {config.family!r}.",
             help="take static steps, block=0.",
         )
-    if wide.block != wide.activations:
+    if wide.bits == 4 and wide.lanes < 4:
         raise WidthError(
-            f"A block of {wide.block} activations is not a word of the elements, which has "
-            f"{wide.activations}.",
-            help=f"take block={wide.activations}, and quantise the model with it.",
+            f"A word of {wide.lanes} bytes does not hold the steps and offsets of two groups.",
+            help="take 4 lanes or more.",
+        )
+    if wide.block != wide.lanes:
+        what = "word of the elements" if wide.bits == 8 else "group of weights of four bits"
+        raise WidthError(
+            f"A block of {wide.block} activations is not a {what}, which has {wide.lanes}.",
+            help=f"take block={wide.lanes}, and quantise the model with it.",
         )
 
 

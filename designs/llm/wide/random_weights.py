@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..checkpoints.blocks import most_shift
 from ..checkpoints.groups import GROUP, MOST_Q, MOST_STEP
-from ..checkpoints.quantize import QuantizedModel
+from ..checkpoints.offsets import Offsets
+from ..checkpoints.quantize import QuantizedModel, finest_shift
 from ..config import Architecture
 
 SPREAD = 30.0
@@ -28,7 +28,8 @@ def random_weights(
     Args:
         bits: of the weights but those of the last layer; with 4, groups of 128 inputs, or all of them,
             share a step.
-        block: activations that share a power of two, where each token has a step of its own.
+        block: activations that share a power of two, where each token has a step of its own; weights of 4
+            bits then have steps and offsets of groups of as many inputs.
     """
     rng = np.random.default_rng(seed)
     arrays: dict[str, np.ndarray] = {}
@@ -49,13 +50,26 @@ def random_weights(
     def linear(name: str, outputs: int, inputs: int, spread: float) -> None:
         """Outputs of standard deviation ``spread`` where the inputs have ``SPREAD``."""
         weights = rng.standard_normal((outputs, inputs), np.float32) * np.float32(SPREAD)
-        if bits == 4 and name != "head":
+        if group and name != "head":
+            drawn = [
+                rng.integers(low, high, (outputs, size)).astype(np.int8)
+                for low, high, size in (
+                    (-8, 8, inputs),
+                    (3, 10, inputs // group),
+                    (-12, 13, inputs // group),
+                )
+            ]
+            found = Offsets(drawn[0], drawn[1], drawn[2], np.ones(outputs))
+            parts = {"q": found.q, "d": found.steps, "m": found.offsets, "w": found.rows()}
+            arrays.update({f"{name}.{part}": value for part, value in parts.items()})
+        elif bits == 4 and name != "head":
             groups = weights.reshape(outputs, -1, min(GROUP, inputs))
             most = np.abs(groups).max(-1, keepdims=True)
             steps = np.clip(np.rint(most / MOST_Q), 1, MOST_STEP)
             q = np.clip(np.rint(groups / steps), -MOST_Q, MOST_Q)
             weights = (q * steps).reshape(outputs, inputs)
-        arrays[name + ".w"] = np.clip(np.rint(weights), -127, 127).astype(np.int8)
+        if name + ".w" not in arrays:
+            arrays[name + ".w"] = np.clip(np.rint(weights), -127, 127).astype(np.int8)
         factor = spread / (SPREAD * SPREAD * inputs**0.5)
         if block:
             factor *= (GATED if name.endswith("f2") else 1.0) / (1 << finest)
@@ -64,7 +78,8 @@ def random_weights(
         if name.rpartition(".")[2] not in config.biases:
             arrays[name + ".b"][:] = 0
 
-    finest = most_shift(max(config.d, config.ffn))
+    group = block if bits == 4 else 0
+    finest = finest_shift(config, group)
     arrays["token"] = small(config.vocab, config.d)
     if not config.rotary:
         arrays["position"] = small(config.context, config.d, spread=0.3)
@@ -80,5 +95,5 @@ def random_weights(
     norm("embed" if config.post_norm else "norm")
     if config.has_head:
         linear("head", config.vocab, config.d, 2.0)
-    typed = {k: v if v.dtype == np.int8 else v.astype(np.float32) for k, v in arrays.items()}
+    typed = {k: v if v.dtype.kind == "i" else v.astype(np.float32) for k, v in arrays.items()}
     return QuantizedModel(config, typed, block=block)

@@ -50,6 +50,7 @@ BENCHMARKS = (
     Benchmark(("gemm",), "rtl_gemm"),
     Benchmark(("exact",), "exact_schedules", slow=True),
     Benchmark(("llm",), "llm_scaling"),
+    Benchmark(("smollm2",), "llm_perplexity", slow=True),  # hours of CPU; minutes with --gpu
     Benchmark(("memory",), "rtl_memory", ("--timing", "dram"), slow=True),
     Benchmark(("memory",), "rtl_memory_suite", ("--timing", "dram"), slow=True),
     Benchmark(("networks",), "autoschedule_models", slow=True),

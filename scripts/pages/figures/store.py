@@ -19,7 +19,8 @@ FOLDER = ROOT / "benchmarks" / "figures"
 AUTHOR = "scripts/figures --update"
 
 LESS_IS_BETTER = frozenset(
-    "cycles ii interval depth latency units dsp lut ff bram uram srl lutram bytes bits ms percent_off".split()
+    "cycles ii interval depth latency units dsp lut ff bram uram srl lutram bytes bits ms percent_off "
+    "perplexity".split()
 )
 MORE_IS_BETTER = frozenset("mhz share rate kernels".split())
 _LAST_WORD = re.compile(r"[a-z]+(?:_off)?$")

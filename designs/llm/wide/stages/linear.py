@@ -3,12 +3,13 @@
 
 import allo
 import allo.dataflow as df
-from allo.ir.types import Stream, UInt, float32, int32
+from allo.ir.types import Stream, UInt, float32, int8, int16, int32
 
 from ...stage import Kernel, Loops, Stage
 from ..linear import fetch, multiply, rescale, schedule_fetch, schedule_multiply, schedule_rescale
 from ..nibbles import multiply_nibbles, schedule_multiply_nibbles
 from ..parameters import channel_size
+from ..tokens.nibbles import multiply_offsets, schedule_multiply_offsets
 from .sizes import Sizes
 
 CALL = 3
@@ -72,12 +73,13 @@ def spreading(z: Sizes) -> Stage:
         z.wide.channels, z.wide.vector, z.wide.activations, z.layers, z.steps, z.jobs,
     )  # fmt: skip
     D, INNER, FFN, ROOM, ALONE = z.d, z.inner, z.ffn, max(z.d, z.ffn), z.device is None
-    DEPTH, EXTRA = (FFN if ALONE else ROOM) // K, z.extra
+    DEPTH, EXTRA, MORE = (FFN if ALONE else ROOM) // K, z.extra, z.more
+    HALF = max(MORE // 2, 1)
 
     @df.part()
     def part(
         normed: Stream[UInt(8 * V + EXTRA), 4], attended: Stream[UInt(8 * V), 4],
-        bent: Stream[UInt(8 * V + EXTRA), 4], inputs: Stream[UInt(8 * K + EXTRA), DEPTH][C],
+        bent: Stream[UInt(8 * V + EXTRA), 4], inputs: Stream[UInt(8 * K + MORE), DEPTH][C],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def spreading():
@@ -97,6 +99,8 @@ def spreading(z: Sizes) -> Stage:
                             narrow = FFN // V
                     wide_word: UInt(8 * K) = 0
                     piece: UInt(8) = 0
+                    front: UInt(HALF) = 0
+                    summed: int16 = 0
                     for word in range(narrow):
                         part: UInt(8 * K + EXTRA) = 0
                         if kind == 1:
@@ -118,8 +122,23 @@ def spreading(z: Sizes) -> Stage:
                                 behind << (8 * (K - V))
                             )
                             wide_word = shifted
-                            whole: UInt(8 * K + EXTRA) = shifted
-                            whole[8 * K : 8 * K + EXTRA] = part[8 * V : 8 * V + EXTRA]
+                            whole: UInt(8 * K + MORE) = shifted
+                            with allo.meta_if(MORE == EXTRA):
+                                whole[8 * K : 8 * K + EXTRA] = part[8 * V : 8 * V + EXTRA]
+                            with allo.meta_else():
+                                # Of each half, by how much its levels are finer, and their sum.
+                                tally: int16 = 0
+                                for v in range(V):
+                                    level: int8 = levels[8 * v : 8 * v + 8]
+                                    tally += level
+                                starts: UInt(1) = 1 if piece % (K // V // 2) == 0 else 0
+                                summed = tally + (0 if starts == 1 else summed)
+                                half: UInt(HALF) = 0
+                                half[0:EXTRA] = part[8 * V : 8 * V + EXTRA]
+                                half[EXTRA:HALF] = summed
+                                front = half if piece < K // V // 2 else front
+                                whole[8 * K : 8 * K + HALF] = front
+                                whole[8 * K + HALF : 8 * K + MORE] = half
                             if piece == K // V - 1:
                                 with allo.meta_for(C) as c:
                                     inputs[c].put(whole)
@@ -137,9 +156,12 @@ def multiplying(z: Sizes) -> Stage:
         z.wide.channels, z.wide.lanes, z.wide.activations, z.steps,
         (z.ffn if z.device is None else max(z.d, z.ffn)) // z.wide.activations,
     )  # fmt: skip
-    NIBBLES, EXTRA = z.wide.bits == 4, z.extra
+    NIBBLES, OFFSETS, MORE = z.wide.bits == 4, z.wide.group > 0, z.more
     jobs = z.up, z.ffn, z.layers, z.outputs // C
-    if NIBBLES:
+    if OFFSETS:
+        own = L, C, z.d, z.qkv, z.inner, *jobs, z.shift
+        kernel = Kernel(multiply_offsets, own, schedule_multiply_offsets, z.kind)
+    elif NIBBLES:
         kernel = Kernel(multiply_nibbles, (L, C, z.d, z.qkv, *jobs), schedule_multiply_nibbles)
     else:
         sizes = L, C, z.d, z.qkv, z.inner, *jobs, z.extra, z.shift
@@ -148,14 +170,16 @@ def multiplying(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        words: Stream[UInt(8 * L), z.wide.prefetch][C], inputs: Stream[UInt(8 * K + EXTRA), DEPTH][C],
+        words: Stream[UInt(8 * L), z.wide.prefetch][C], inputs: Stream[UInt(8 * K + MORE), DEPTH][C],
         sums: Stream[int32, 4][C],
     ):  # fmt: skip
         @df.kernel(mapping=[C])
         def element():
             c = df.get_pid()
             for step in range(STEPS):
-                with allo.meta_if(NIBBLES):
+                with allo.meta_if(OFFSETS):
+                    multiply_offsets[*ELEMENT](words[c], inputs[c], sums[c])
+                with allo.meta_elif(NIBBLES):
                     multiply_nibbles[*ELEMENT](words[c], inputs[c], sums[c])
                 with allo.meta_else():
                     multiply[*ELEMENT](words[c], inputs[c], sums[c])

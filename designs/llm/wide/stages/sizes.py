@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...checkpoints.blocks import most_shift
+from ...checkpoints.quantize import finest_shift
 from ...config import Architecture
 from ..families.model import job_sizes, terms
 from ..parameters import Wide, padded_vocab
+from ..tokens.nibbles import MORE
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,14 @@ class Sizes:
         return 4 if self.wide.block else 0
 
     @property
+    def more(self) -> int:
+        """Bits above a word that spreads to the elements: ``extra``, or of each half also its sum."""
+        return 2 * MORE if self.wide.group else self.extra
+
+    @property
     def shift(self) -> int:
         """By how much they can be finer."""
-        return most_shift(max(self.model.d, self.model.ffn)) if self.wide.block else 0
+        return finest_shift(self.model, self.wide.group) if self.wide.block else 0
 
     @property
     def norms(self) -> int:
