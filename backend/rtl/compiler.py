@@ -144,10 +144,10 @@ class Compiler:
             binding,
             callees,
             self.locations,
+            self.timing,
             frozen=frozen,
             lends=lends,
             told=self.told,
-            late_returns=self.timing.late_returns,
         )
         interface = emitter.run()
         interface.estimate = estimate(function, callees)

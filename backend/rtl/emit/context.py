@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from allo.dialects.sums.digits import signed_digits
-
 from ..graph.nodes import Body, Node
 from ..graph.prune import bodies_of
 from ..graph.regions import Function
 from ..netlist.locations import Locations
 from ..plan.bind import Binding
+from ..plan.timing_model import TimingModel
 from ..waiting import ModuleWaits
 from .activity import Activity, Tokens
+from .addresses.sums import LinearSums
 from .bounds import BoundsWatch
 from .builder import ModuleBuilder
 from .units import Units
-
-MOST_COPIES = 4
-"""Shifted copies of a value that are added up to a product by a constant; for more, a multiplier."""
 
 
 class Context:
@@ -46,6 +43,7 @@ class Context:
         static: Body,
         binding: Binding,
         locations: Locations,
+        timing: TimingModel,
         *,
         frozen: bool,
         lends: bool,
@@ -81,6 +79,7 @@ class Context:
             self.local = self.text.named("not_waiting__")
         self.units = Units(self.text, binding.units, lends=lends and not self.waits_inside)
         self.activity = Activity(self.text, self.tokens)
+        self._sums = LinearSums(self.text, timing.sum_ns, self._late)
         checks = any(n.kind == "check" for body in bodies for n in body.nodes)
         self.watch = BoundsWatch(self.text, told, active=checks or checked)
         self.debug: dict[str, str] = {}
@@ -245,7 +244,7 @@ class Context:
         """The value of a node's own logic; an operator that takes cycles needs its body."""
         match node.kind:
             case "lin":
-                return self._linear(node, operands)
+                return self._sums.emit(node, operands)
             case "wire":
                 return self._wire(node, operands)
         operator = node.operator
@@ -273,55 +272,12 @@ class Context:
             return self.text.slice(operand, low, node.width, source)
         return self.text.extend(operand, source, node.width, signed=how == "sext")
 
-    def _linear(self, node: Node, operands: list[str]) -> str:
-        width, text = node.width, self.text
-        total, const = "", node.data.const
-        parts = list(zip(node.data.terms, operands, strict=True))
-        if parts and parts[0][0][1] < 0:
-            # Nothing is taken from zero: it is from the constant, or from a term that is added.
-            if const % (1 << width):
-                total, const = text.const(const, width), 0
-            else:
-                parts.sort(key=lambda part: part[0][1] < 0)
-        for (symbol, factor), operand in parts:
-            value = text.extend(operand, symbol.width, width, signed=symbol.low < 0)
-            if factor % (1 << width) == 0:
-                continue
-            size = abs(factor)
-            if size != 1:
-                value = self._scaled(value, size, width, node)
-            if factor < 0:
-                total = text.binary("sub", total or text.const(0, width), value, width, node.place)
-            else:
-                total = text.binary("add", total, value, width, node.place) if total else value
-        if const % (1 << width) or not total:
-            constant = text.const(const, width)
-            total = text.binary("add", total, constant, width, node.place) if total else constant
-        return total
-
-    def _scaled(self, value: str, factor: int, width: int, node: Node) -> str:
-        """A value times a positive constant: a few shifted copies of it, added or subtracted."""
-        digits = signed_digits(factor)
-        if len(digits) > MOST_COPIES:
-            return self.text.binary("mul", value, self.text.const(factor, width), width, node.place)
-        total = ""
-        for place, digit in reversed(digits):
-            if place >= width:
-                continue
-            copy = self._raised(value, place, width)
-            if not total and digit < 0:
-                total = self.text.const(0, width)
-            op = "add" if digit > 0 else "sub"
-            total = self.text.binary(op, total, copy, width, node.place) if total else copy
-        return total or self.text.const(0, width)
-
-    def _raised(self, value: str, place: int, width: int) -> str:
-        """A value shifted left."""
-        if not place:
-            return value
-        low = self.text.slice(value, 0, width - place, width)
-        zeros = self.text.const(0, place)
-        return self.text.concat([(low, width - place), (zeros, place)])
+    def _late(self, operand: Node, node: Node) -> float:
+        """Nanoseconds into the cycle of a node until an operand is stable, 0 where a register holds it."""
+        if operand.body is self.static:
+            return operand.settle
+        here = operand.body is node.body and operand.avail == node.time
+        return operand.settle if here and not operand.is_free else 0.0
 
 
 def _apart(bodies: list[Body], waiting: list[Body]) -> frozenset[int]:

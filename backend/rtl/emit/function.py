@@ -8,6 +8,7 @@ from ..graph.regions import Function, Leaf
 from ..netlist.locations import Locations
 from ..netlist.operations import section_of
 from ..plan.bind import Binding, Interface
+from ..plan.timing_model import TimingModel
 from .builder import identifier
 from .calls import Calls
 from .context import Context
@@ -21,9 +22,6 @@ class Emitter:
 
     Attributes:
         lends: whether its arithmetic units are its caller's.
-
-    Args:
-        late_returns: whether a place that a put has kept is given back by a register, a cycle later.
     """
 
     def __init__(
@@ -33,11 +31,11 @@ class Emitter:
         binding: Binding,
         callees: dict[str, Interface],
         locations: Locations,
+        timing: TimingModel,
         *,
         frozen: bool = False,
         lends: bool = False,
         told: int = 0,
-        late_returns: bool = False,
     ) -> None:
         self.function = function
         self.context = Context(
@@ -45,6 +43,7 @@ class Emitter:
             static,
             binding,
             locations,
+            timing,
             frozen=frozen,
             lends=lends,
             told=told,
@@ -54,7 +53,7 @@ class Emitter:
         self._frozen = frozen
         self.lends = lends and not self.context.waits_inside
         self.memories = Memories(self.context)
-        self.streams = StreamPorts(self.context, late_returns=late_returns)
+        self.streams = StreamPorts(self.context, late_returns=timing.late_returns)
         self.calls = Calls(self.context, callees, self.memories, self.streams)
         self.control = Control(self.context, self.calls, self.streams)
 

@@ -104,6 +104,19 @@ def _divide(a: Lin, divisor: int) -> tuple[Lin, Lin] | None:
     return Lin(quotient + step, tuple(whole)), Lin(left - step * divisor, tuple(rest))
 
 
+def split_multiples(a: Lin, divisor: int) -> tuple[Lin, Lin]:
+    """``w`` and ``r`` with ``a = divisor * w + r``; no coefficient of ``r`` is as large as the divisor."""
+    whole: list[tuple[Node, int]] = []
+    rest: list[tuple[Node, int]] = []
+    for node, factor in a.terms:
+        times = abs(factor) // divisor * (1 if factor > 0 else -1)
+        if times:
+            whole.append((node, times))
+        if left := factor - times * divisor:
+            rest.append((node, left))
+    return Lin(0, tuple(whole)), Lin(a.const, tuple(rest))
+
+
 def common_factor(a: Lin) -> int:
     """Greatest common divisor of the coefficients, 0 for a constant."""
     result = 0

@@ -114,5 +114,8 @@ class TimingModel:
         adders += sum(max(0, len(signed_digits(k)) - 1) for _, k in node.data.terms)
         if not adders:
             return 0.0
-        bits = self.device.glue_bit_ns * node.width
-        return ceil(log2(adders + 1)) * (self.device.glue_ns + bits)
+        return ceil(log2(adders + 1)) * self.sum_ns(node.width)
+
+    def sum_ns(self, bits: int) -> float:
+        """One adder of index arithmetic."""
+        return self.device.glue_ns + self.device.glue_bit_ns * bits

@@ -117,7 +117,7 @@ class _Stepper:
             factor = dict(node.data.terms)[found] if found is not None else 0
             if found is not None:
                 others = subtract(others, symbol(found, factor))
-            if not own.terms:
+            if not own.terms and found is None:
                 continue
             if found is not None and self._is_rest(own, found, factor):
                 self._replace_rest(_Member(node, node.data.const, others), found)
@@ -181,7 +181,7 @@ class _Stepper:
     ) -> None:
         """Make one register for nodes that differ by constants and other terms, if that pays."""
         width = max(member.node.width for member in members)
-        if not self._fits(width) or not self._moves(own):
+        if not self._fits(width) or not self._moves(own, quotient):
             return
         whole = own if quotient is None else add(own, symbol(quotient, factor))
         base = Counter(member.const for member in members).most_common(1)[0][0]
@@ -201,12 +201,15 @@ class _Stepper:
         for member in members:
             self._replace(member.node, register, member.others, member.const - base)
 
-    def _moves(self, own: Lin) -> bool:
+    def _moves(self, own: Lin, quotient: Node | None) -> bool:
         """Whether terms change from one iteration of the leaf to the next, and are no table of few bits."""
         counters = {level.iv.number for level in self._leaf.levels}
-        bits = sum(node.width for node, _ in own.terms)
-        inside = any(node.number in counters for node, _ in own.terms)
-        return inside and bits > TABLE
+        terms = [node for node, _ in own.terms]
+        if quotient is not None:
+            assert quotient.quotient_of is not None
+            terms += [node for node, _ in quotient.quotient_of[0].terms]
+        inside = any(node.number in counters for node in terms)
+        return inside and sum(node.width for node in terms) > TABLE
 
     def _overhead(self, register: Stepped) -> int:
         """Lookup tables of a register beside those of its bits, less those of what it replaces.

@@ -24,6 +24,7 @@ from ...graph.linear import (
     divide_exactly,
     remainder,
     scale,
+    split_multiples,
     subtract,
     symbol,
 )
@@ -299,6 +300,10 @@ class Builder:
             part = divide_exactly(add(lin, Lin(-least)), common)
             turned = scale(self.modulo(part, divisor // common), common)
             return self.floor_divide(part, divisor // common), add(turned, Lin(least))
+        whole, part = split_multiples(lin, divisor)
+        if whole.terms and divisor & (divisor - 1):
+            # (6 t + u) // 3 is 2 t + u // 3; of a power of two, a quotient is bits of the sum.
+            return add(self.floor_divide(part, divisor), whole), self.modulo(part, divisor)
         low, high = lin.bounds()
         shift = -(low // divisor) if low < 0 else 0
         lifted = add(lin, Lin(shift * divisor))
