@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..operators.compressors import OF_BITS, OF_GATES
 from ..operators.families.float_constants import OPERATORS as CONSTANT_FLOATS
 from ..operators.families.float_constants import makes_other_unit
 from ..operators.library import OperatorLibrary
@@ -16,6 +17,7 @@ DIVISIONS = frozenset(
     f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")
 )
 _CONSTANT_MATTERS = DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
+_CONSTANT_MATTERS |= {OF_BITS, OF_GATES}
 
 
 def operand_attributes(name: str, nodes: Sequence[Node], result: str = "") -> dict[str, Any]:
@@ -54,6 +56,11 @@ class Maker:
         self._function, self._body, self._library, self._at = function, body, library, at
         self._unique: dict[tuple[object, ...], Node] = {}
         self.made: list[Node] = []
+
+    @property
+    def fanin(self) -> int:
+        """Inputs of a lookup table of the family."""
+        return self._library.device.fanin
 
     def const(self, value: int, width: int) -> Node:
         """A constant, cut to its bits."""

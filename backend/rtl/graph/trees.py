@@ -19,10 +19,12 @@ from operator import or_
 from allo.dialects.core.integers import as_signed
 from allo.dialects.ranges.interval import Interval, differences, of_bits, products, summed
 
+from ..operators.compressors import OF_BITS, OF_GATES
 from ..operators.library import OperatorLibrary
 from ..plan.timing_model import TimingModel
 from .chains import Chain, Finder, Guarded, Leaf, neutral_of
 from .making import Maker
+from .mapping.counting import counted, narrow_leaves
 from .nodes import Body, Node
 from .prune import bodies_of, count_uses, regions_of
 from .regions import Function
@@ -166,6 +168,8 @@ class _Planter:
         after = self._arrival.get(total.node.number, NOW)
         if seeds and new[0] != old[0]:
             better = new[0] < old[0]
+        elif any(node.op in (OF_BITS, OF_GATES) for node in maker.made):
+            better = after[0] <= before[0]  # fewer tables
         else:
             better = (after, new) < (before, old)
         if not better:
@@ -208,6 +212,8 @@ class _Planter:
         found: list[Leaf] = []
         for part in (early, late, last):
             if part:
+                if part is early and chain.family == "arith.addi":
+                    part = self._counted(chain, maker, part)
                 found = [self._tree(chain, maker, [*found, *part])]
         if not found:
             return self._constant(chain, maker, neutral_of(chain.family, chain.width))
@@ -253,6 +259,17 @@ class _Planter:
             heapq.heappush(heap, (self._arrival.get(joined.node.number, NOW), number, joined))
             number += 1
         return heap[0][2]
+
+    def _counted(self, chain: Chain, maker: Maker, leaves: list[Leaf]) -> list[Leaf]:
+        """Operands of which those of one or two bits are columns of bits, where these take fewer tables."""
+        cycles = {leaf.node.number: self._arrival.get(leaf.node.number, NOW)[0] for leaf in leaves}
+        others, sets = narrow_leaves(leaves, cycles)
+        for found in sets:
+            span = reduce(summed, (_valued(leaf) for leaf in found))
+            node = counted(found, maker, span, self._width(chain, span))
+            self._note(maker)
+            others += found if node is None else [node]
+        return others
 
     def _joined(self, chain: Chain, maker: Maker, a: Leaf, b: Leaf) -> Leaf:
         """One operation of the chain on two operands."""
@@ -302,6 +319,11 @@ class _Planter:
         for node in maker.made:
             if node.number not in self._arrival:
                 self._arrival[node.number] = self._after(node, self._arrival)
+
+
+def _valued(leaf: Leaf) -> Interval:
+    """Where an operand lies, with its sign in the sum."""
+    return (-leaf.span[1], -leaf.span[0]) if leaf.negative else leaf.span
 
 
 def _may_end(node: Node) -> bool:

@@ -33,6 +33,8 @@ from .nodes import (
     width_of,
 )
 
+COUNTER = 5
+"""Places of the longest counter: those of three bits, a carry that comes in, and one that goes out."""
 Costs = dict[str, Counter[str]]
 """By section of the module, how much of each resource."""
 
@@ -227,17 +229,15 @@ class Cover:
 
     def _in_front(self, node: Node, runs: list[Run]) -> list[Run]:
         """The runs a sum reads, logic of one operand taken into the tables of its carry chain."""
-        taken = node.detail.partition(" ")[2]
-        if not taken:
+        if not node.detail.partition(" ")[2]:
             known = any(is_constant(value) for value in node.operands)
             choices = [[r[0] for r in v if r[0] >= 0] for v in node.operands]
             best = max(choices, key=lambda c: sum(self._fits(k) for k in c))
             inside = [] if known else [k for k in best if self._fits(k)]
-            taken = ",".join(map(str, inside)) or "-"
-            node.detail = f"{node.detail} {taken}"
-        if taken == "-":
+            node.detail = f"{node.detail} {','.join(map(str, inside)) or '-'}"
+        absorbed = _taken_in(node)
+        if not absorbed:
             return runs
-        absorbed = {int(k) for k in taken.split(",")}
         found: list[Run] = []
         for run in runs:
             if run[0] in absorbed and run[1] >= 0:
@@ -334,8 +334,13 @@ class Cover:
             if inverted and known[0] is node.operands[0]:
                 ones = sum(n >= 0 for n, _, c in cut(operands[0], 0, width) for _ in range(c))
             return {"lut": ones}
-        for _, count, (a, b) in aligned([cut(v, 0, width) for v in operands[:2]]):
-            if a[0] >= 0 and b[0] >= 0 or b[0] == ONE or (b[0] == ZERO and inverted):
+        # counters (operators/compressors.py); the figures of longer sums were fitted without this
+        inside = _taken_in(node) if width <= COUNTER else set()
+        for at, count, (a, b) in aligned([cut(v, 0, width) for v in operands[:2]]):
+            if a == b and not inverted and (at, count) == (0, 1) and width <= COUNTER:
+                continue  # a carry that comes in
+            both = a[0] >= 0 and b[0] >= 0 or b[0] == ONE or (b[0] == ZERO and inverted)
+            if both or a[0] in inside or b[0] in inside:
                 total += count
         return {"lut": total}
 
@@ -410,6 +415,12 @@ def _merged(leaves: Leaves, run: Run, inner: list[tuple[int, int]]) -> Leaves:
     found = {leaf: None for leaf in leaves if leaf != (run[0], run[1])}
     found.update(dict.fromkeys(inner))
     return found
+
+
+def _taken_in(node: Node) -> set[int]:
+    """The logic that the tables of a sum's carry chain take in."""
+    taken = node.detail.partition(" ")[2]
+    return {int(number) for number in taken.split(",")} if taken not in ("", "-") else set()
 
 
 def _parts(value: Value, bits: int) -> list[Run]:

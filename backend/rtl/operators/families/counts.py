@@ -1,7 +1,11 @@
-"""Integer functions of the ``math`` dialect: absolute value and bit counts."""
+"""Integer functions of the ``math`` dialect, absolute value and bit counts, and sums of columns of bits."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..compressors import OF_BITS, OF_GATES, saves, sum_of_columns, tables_of
 from ..netlist import Signal, cat, mux
 from ..request import Builder, Drawing, Request, fitted
 from ..spec import Operator
@@ -54,9 +58,50 @@ _DRAW = {
 }
 
 
+def _bits(value: Signal) -> list[Signal]:
+    return [value.bit(place) for place in range(value.width)]
+
+
+def _compressed_population(value: Signal) -> Signal:
+    return _fit(sum_of_columns([_bits(value)], value.width.bit_length()), value.width)
+
+
 def _build(request: Request) -> Operator:
-    name = request.op.removeprefix("math.")
-    return fitted(request, Drawing(f"{name}_i{request.result_width}", _DRAW[request.op]))
+    name, draw = request.op.removeprefix("math."), _DRAW[request.op]
+    width = request.result_width
+    drawing = Drawing(f"{name}_i{width}", draw)
+    if name != "ctpop" or not saves(request.device.fanin, (width,), width.bit_length()):
+        return fitted(request, drawing)
+    drawing = replace(drawing, draw=_compressed_population, spread=True)
+    return _in_tables(fitted(request, drawing), (width,), width.bit_length())
 
 
-OPERATORS: dict[str, Builder] = dict.fromkeys(_DRAW, _build)
+def _in_tables(operator: Operator, heights: Sequence[int], width: int) -> Operator:
+    """An operator with the lookup tables of its counters, in which its gates are."""
+    lut = tables_of(tuple(heights), width)
+    return replace(operator, resources=replace(operator.resources, lut=lut))
+
+
+def _build_columns(request: Request) -> Operator:
+    """A sum of columns of bits, and of a constant, which is the last operand."""
+    width, constant = request.result_width, request.constant(len(request.widths) - 1) or 0
+    gates = request.op == OF_GATES
+
+    def draw(*operands: Signal) -> Signal:
+        columns = [_bits(operand) for operand in operands[:-1]]
+        columns += [[] for _ in range(width - len(columns))]
+        one = operands[0].net.const(1, 1)
+        for place in range(width):
+            columns[place] += [one] * (constant >> place & 1)
+        return sum_of_columns(columns, width, gates=gates)
+
+    heights = "_".join(map(str, request.widths[:-1]))
+    name = f"columns_{heights}_plus_{constant}_i{width}{'_of_gates' if gates else ''}"
+    return _in_tables(fitted(request, Drawing(name, draw, spread=True)), request.widths[:-1], width)
+
+
+OPERATORS: dict[str, Builder] = {
+    **dict.fromkeys(_DRAW, _build),
+    OF_BITS: _build_columns,
+    OF_GATES: _build_columns,
+}
