@@ -159,14 +159,13 @@ def _is_better(made: Core, other: Core, asked: Core | None) -> bool:
     """Whether a unit is the one to take.
 
     Where both reach the clock, or none is asked for, it is the smaller; where one does, that one; where
-    neither does, the one with the smaller product of tables and period.
+    neither does, the smaller of those that come within a tenth of the quickest.
     """
-    goal = asked.mhz if asked is not None else min(made.mhz, other.mhz)
-    if min(made.mhz, other.mhz) >= goal:
-        return made.lut + made.ff < other.lut + other.ff
-    if max(made.mhz, other.mhz) >= goal:
-        return made.mhz > other.mhz
-    return made.lut / made.mhz < other.lut / other.mhz
+    slower, quicker = sorted((made.mhz, other.mhz))
+    goal = asked.mhz if asked is not None else slower
+    if min(goal, 0.9 * quicker) > slower or quicker >= goal > slower:
+        return made.mhz == quicker
+    return made.lut + made.ff < other.lut + other.ff
 
 
 def rows_of(unit: Unit) -> Iterator[Row]:

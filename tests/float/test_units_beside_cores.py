@@ -71,7 +71,8 @@ def test_the_unit_taken_reaches_the_clock_or_is_the_smaller():
     small, quick, core = Core(300, 100, 0, 310), Core(500, 200, 0, 390), Core(385, 152, 0, 300)
     assert _is_better(small, quick, core) and not _is_better(quick, small, core)
     assert _is_better(quick, small, replace(core, mhz=350))
-    assert _is_better(small, quick, replace(core, mhz=400))
+    assert _is_better(quick, small, replace(core, mhz=400))
+    assert _is_better(replace(small, mhz=360), quick, replace(core, mhz=400))
     assert _is_better(small, quick, None)
 
 

@@ -34,6 +34,7 @@ from ..netlist.operations import (
 from .drawn import DrawnModule, bits_of_type, inputs_of
 from .fold import Folding
 from .merging.echoes import Driven, Echoes
+from .merging.given import NOTHING_GIVEN, Inputs
 from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
 from .merging.settled import NOTHING_SETTLED, Settled, settled_bits, with_settled
@@ -84,6 +85,7 @@ class Graph(Folding):
         inside: by module, what drives its output ports. Outputs that are one value, or known, are so
             outside of their module too, and so are words of one input behind as many registers.
         settled: bits of registers that are known.
+        given: what is known of the inputs.
 
     Attributes:
         merged: (registers one behind another, bits) that instances have and that are one to synthesis.
@@ -98,6 +100,7 @@ class Graph(Folding):
         inside: Mapping[str, Driven],
         family: Cells,
         settled: Settled = NOTHING_SETTLED,
+        given: Inputs = NOTHING_GIVEN,
     ) -> None:
         super().__init__(family)
         self._settled = settled
@@ -115,14 +118,15 @@ class Graph(Folding):
         self._early: dict[str, int] = {}
         self.merged: list[tuple[int, int]] = []
         self._kept: dict[tuple[object, ...], KeptBits] = {}
-        self._read(module, inside)
+        self._read(module, inside, given)
 
     # --- the module --------------------------------------------------------------------
 
-    def _read(self, module: DrawnModule, inside: Mapping[str, Driven]) -> None:
+    def _read(self, module: DrawnModule, inside: Mapping[str, Driven], given: Inputs) -> None:
         for port, width in module.inputs.items():
-            self._values[port] = self._node("input", max(1, width))
-            self.inputs[port[1:]] = self._values[port][0][0]
+            name, drawn = port[1:], self._node("input", max(1, width))
+            self._values[port] = given[name].seen(drawn) if name in given else drawn
+            self.inputs[name] = drawn[0][0]
         for op in module.ops:
             place = op.location.shown
             if isinstance(op, MemoryOp):
@@ -377,11 +381,13 @@ class Graph(Folding):
         return extended(kept, op.width, signed=signed)
 
 
-def settled_graph(module: DrawnModule, inside: Mapping[str, Driven], family: Cells) -> Graph:
+def settled_graph(
+    module: DrawnModule, inside: Mapping[str, Driven], family: Cells, given: Inputs = NOTHING_GIVEN
+) -> Graph:
     """The graph of a module in which bits of registers are known that only ever get one value."""
     settled: dict[str, dict[int, int]] = {}
     while True:
-        graph = Graph(module, inside, family, settled)
+        graph = Graph(module, inside, family, settled, given)
         found = graph.newly_settled() if family.controls_join else {}
         if not found:
             return graph

@@ -14,7 +14,7 @@ from .controls import absorb_controls
 from .dissolve import Leaves, dissolve
 from .memory import memory_cost
 from .merging.comparisons import Comparisons
-from .merging.shift_registers import LEAST_SHIFT, ShiftRegisters
+from .merging.shift_registers import LEAST_SHIFT, ShiftRegisters, tables_of_row
 from .merging.sums import Sums
 from .merging.tables import Tables
 from .nodes import (
@@ -69,7 +69,7 @@ class Cover:
                 self._add(taken.section, {"ff": -taken.made.bit_count()})
         for length, bits in self._graph.merged:
             tables = self._family.shift_registers and length >= LEAST_SHIFT
-            cost = _shift_register(length, bits) if tables else {"ff": length * bits}
+            cost = tables_of_row(length, bits) if tables else {"ff": length * bits}
             self._add("", {kind: -count for kind, count in cost.items()})
         return self.costs
 
@@ -300,7 +300,7 @@ class Cover:
             elif node.made and node.kind in counters and number not in self.sums.inner:
                 self._add(node.section, counters[node.kind](node))
             for length, bits in self._shifts.rows.get(number, ()):
-                self._add(node.section, _shift_register(length, bits))
+                self._add(node.section, tables_of_row(length, bits))
             inside = self._shifts.inside.get(number, 0)
             if inside:
                 self._add(node.section, {"ff": -inside.bit_count()})
@@ -382,6 +382,10 @@ class Cover:
         stages = min(moving, ceil(log2(width + (self._family.inputs > 4))) or 1)
         if is_constant(node.operands[0]):
             return {"lut": self._family.decoder(node.made.bit_count(), stages)}
+        size, signed = significant(node.operands[0])
+        read = node.made.bit_length()
+        if node.detail == "left" and not signed and size < read and self._family.inputs > 4:
+            return {"lut": self._family.spread(size, read, moving)}
         return {"lut": self._family.shift(node.made.bit_count(), stages)}
 
     # --- registers ------------------------------------------------------------------------
@@ -402,13 +406,6 @@ class Cover:
                 if other.kind == "register" and other.made and len(other.operands[0]) == 1
             }
         return self._held.get((number, 0, self._nodes[number].width))
-
-
-def _shift_register(length: int, bits: int) -> dict[str, int]:
-    whole, rest = divmod(length, 32)
-    tables = whole + (rest > 1)
-    flops = rest in (1, 17)
-    return {"lut": tables * bits, "srl": tables * bits, "ff": flops * bits}
 
 
 def _merged(leaves: Leaves, run: Run, inner: list[tuple[int, int]]) -> Leaves:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from allo.backend.devices import SignalDelays, family
+from allo.backend.devices import Cells, SignalDelays, family
 
 from ..netlist.memories import Memory
 from ..netlist.modules import Netlist
 from .build import Graph, settled_graph
 from .cover import Costs, Cover
-from .drawn import DrawnModule, drawn_modules
+from .drawn import DrawnModule, drawn_modules, inputs_of
 from .memory import memory_cost
 from .merging.echoes import Driven
+from .merging.given import Given, Joined
 from .merging.inline import with_fifos
 from .paths import ModuleTiming, Path, Step
 from .timing import Timer
@@ -58,8 +59,10 @@ def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources
     drawn: list[tuple[DrawnModule, Graph, Cover]] = []
     drives: dict[str, Driven] = {}
     timings: dict[str, ModuleTiming] = {}
-    for module in with_fifos(drawn_modules(netlist), products=record.cells.merges):
-        graph = settled_graph(module, drives, record.cells)
+    modules = list(with_fifos(drawn_modules(netlist), products=record.cells.merges))
+    given = _given(modules, record.cells)
+    for module in modules:
+        graph = settled_graph(module, drives, record.cells, given.get(module.name, {}))
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
         driven = Driven.of(outputs, graph.nodes, graph.inputs)
         cover = Cover(graph, record.cells)
@@ -80,6 +83,27 @@ def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources
         timing = Timer(module, graph, cover, record.cells, delays, timings).run()
         timings[module.name] = found[module.name].timing = timing
     return found
+
+
+def _given(modules: Sequence[DrawnModule], cells: Cells) -> dict[str, dict[str, Given]]:
+    """What is known of the inputs of the modules that others have; those come before the others."""
+    inner = {module.name for module in modules}
+    having = [m for m in modules if any(i.module in inner for i in m.instances)]
+    found: dict[str, dict[str, Given]] = {}
+    if not having:
+        return found
+    drives: dict[str, Driven] = {}
+    for module in modules:
+        graph = Graph(module, drives, cells)
+        outputs = dict(zip(module.outputs, graph.outputs, strict=False))
+        drives[module.name] = Driven.of(outputs, graph.nodes, graph.inputs)
+    joined = Joined()
+    for module in reversed(having):
+        found[module.name] = joined.given(module.name)
+        graph = Graph(module, drives, cells, given=found[module.name])
+        for instance, values in graph.calls:
+            joined.add(instance.module, dict(zip(inputs_of(instance), values, strict=True)))
+    return {name: joined.given(name) for name in inner}
 
 
 def has_ultra(device: str) -> bool:

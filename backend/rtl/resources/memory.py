@@ -18,7 +18,8 @@ _EARLY, _LATE = (0.8, 10.0), (0.9, 30.0)
 """Tables of four inputs for each word but one that a bit is chosen from: so many, and so many over the words.
 
 An address that comes late makes the choice the longest path, and Yosys makes flat functions of more inputs
-of it, above all of few words. Measured of memories of 18 to 80 words with one and four reads.
+of it, above all of few words, though not more than a function of all its inputs takes. Measured of memories
+of 18 to 80 words with one and four reads.
 """
 
 
@@ -45,7 +46,9 @@ def memory_cost(
     few = len({w[0] for w in memory.writes}) <= family.write_ports and (ports <= 2 or family.copies)
     few = few and not _meets_two_writes(family, memory)
     blocks = family.block_count(words, width, both_write=both) if few and inside else 0
-    worth = family.table_memory or words * width > family.block_cost * blocks
+    # Where lookup tables cannot be the memory, a block stands against registers.
+    worth = bool(tables) or words * width > family.block_cost * blocks
+    worth = worth or memory.style == BLOCK
     if (
         blocks
         and worth
@@ -70,7 +73,9 @@ def memory_cost(
         width = _stored(memory)
         least, over = _LATE if late else _EARLY
         each = 0.4 if family.inputs == 6 else least + over / words
-        choice = ceil(width * (words - 1) * each)
+        inputs = words + max(1, (words - 1).bit_length())
+        most = family.function(inputs) if inputs > family.inputs else 1
+        choice = ceil(width * min(most, (words - 1) * each))
         chosen = (len(memory.writes) - 1) * words * (width + 1)  # which port a word is from
         return {"ff": words * width, "lut": len(memory.reads) * choice + words + chosen}
     return {"lut": tables[0] + tables[1], "lutram": tables[0]}

@@ -111,3 +111,11 @@ def _depths(
                 found[1] = found.get(1, 0) | (behind >> low) << place
         known[top] = found
     return known[number]
+
+
+def tables_of_row(length: int, bits: int) -> dict[str, int]:
+    """What rows of so many registers are where lookup tables can be shift registers."""
+    whole, rest = divmod(length, 32)
+    tables = whole + (rest > 1)
+    flops = rest in (1, 17)
+    return {"lut": tables * bits, "srl": tables * bits, "ff": flops * bits}

@@ -1,0 +1,73 @@
+"""Estimates of shifts of few bits, memories of few words, and inputs whose upper bits are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from allo.backend import devices
+from allo.backend.rtl.netlist.passes import run_passes
+from allo.backend.rtl.resources.build import Memory
+from allo.backend.rtl.resources.design import module_resources, whole
+from allo.backend.rtl.resources.memory import memory_cost
+from tests.netlist.reader import read_netlist
+
+TOP = """hw.module private @inner(in %clk: !seq.clock, in %a: i32, out p: i32) {{
+  %k = hw.constant 5 : i32
+  %s = comb.add %a, %k : i32
+  %0 = seq.compreg %s, %clk : i32
+  hw.output %0 : i32
+}}
+hw.module @outer(in %clk: !seq.clock, in %x: i3, in %y: i5, in %w: i32, out p: i32, out q: i32) {{
+  %z = hw.constant 0 : i29
+  %n = comb.concat %z, %x : i29, i3
+  %z5 = hw.constant 0 : i27
+  %m = comb.concat %z5, %y : i27, i5
+  %0 = hw.instance "one" @inner(clk: %clk: !seq.clock, a: {0}: i32) -> (p: i32)
+  %1 = hw.instance "two" @inner(clk: %clk: !seq.clock, a: {1}: i32) -> (p: i32)
+  hw.output %0, %1 : i32, i32
+}}"""
+"""Two modules, each a sum of 32 bits and a register."""
+
+
+def counted(text: str, device: str) -> dict[str, int]:
+    modules = module_resources(run_passes(read_netlist(text), device), device)
+    return whole(modules, list(modules)[-1])
+
+
+@pytest.mark.parametrize(
+    ("size", "width", "moving", "yosys"),
+    [(7, 32, 5, 43), (7, 32, 32, 53), (16, 32, 5, 68), (8, 64, 6, 60), (32, 64, 6, 175)],
+)
+def test_a_shift_of_few_bits_takes_fewer_tables(
+    size: int, width: int, moving: int, yosys: int
+) -> None:
+    """Between registers, as Yosys 0.70 counted."""
+    text = f"""hw.module @m(in %a: i{size}, in %s: i{moving}, out r: i{width}) {{
+  %z = hw.constant 0 : i{width - size}
+  %v = comb.concat %z, %a : i{width - size}, i{size}
+  %y = hw.constant 0 : i{max(1, width - moving)}
+  %n = comb.concat %y, %s : i{width - moving}, i{moving}
+  %0 = comb.shl %v, {"%n" if moving < width else "%s"} : i{width}
+  hw.output %0 : i{width}
+}}"""
+    if moving == width:
+        text = "\n".join(line for line in text.splitlines() if "%y" not in line)
+    assert counted(text, "xcup")["lut"] == pytest.approx(yosys, rel=0.15)
+
+
+@pytest.mark.parametrize(("device", "least", "most"), [("xcup", 150, 175), ("ecp5", 220, 365)])
+def test_three_words_with_two_ports_are_registers(device: str, least: int, most: int) -> None:
+    """Yosys 0.70 makes 163 tables of UltraScale+ of them and 332 of ECP5, beside 96 flip-flops."""
+    memory = Memory(3, 32, False, "")
+    memory.reads = [(((port, 0, 2),), 20 + port) for port in (1, 4)]
+    memory.writes = [(((p, 0, 2),), ((p + 1, 0, 32),), ((p + 2, 0, 1),)) for p in (1, 4)]
+    found = memory_cost(devices.family(device).cells, memory, lambda number: True, True)
+    assert found["ff"] == 96 and "bram" not in found
+    assert least <= found["lut"] <= most
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "bits"), [("%n", "%n", 4), ("%n", "%m", 6), ("%m", "%w", 32)]
+)
+def test_inputs_are_known_as_far_as_all_places_say(first: str, second: str, bits: int) -> None:
+    assert counted(TOP.format(first, second), "ecp5")["ff"] == 2 * bits
