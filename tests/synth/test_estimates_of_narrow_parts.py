@@ -1,4 +1,4 @@
-"""Estimates of shifts of few bits, memories of few words, and inputs whose upper bits are known."""
+"""Estimates of shifts of few bits, memories of few words and of many, and inputs of which bits are known."""
 
 from __future__ import annotations
 
@@ -64,6 +64,29 @@ def test_three_words_with_two_ports_are_registers(device: str, least: int, most:
     found = memory_cost(devices.family(device).cells, memory, lambda number: True, True)
     assert found["ff"] == 96 and "bram" not in found
     assert least <= found["lut"] <= most
+
+
+@pytest.mark.parametrize(
+    ("device", "words", "width", "blocks", "yosys"),
+    [
+        ("xcup", 16641, 32, 34, 252),
+        ("xcup", 3000, 32, 6, 35),
+        ("xcup", 16641, 2, 3, 5),
+        ("ecp5", 3000, 32, 6, 67),
+        ("ecp5", 16641, 2, 3, 7),
+        ("ecp5", 1000, 32, 2, 0),
+    ],
+)
+def test_a_word_is_chosen_from_rows_of_blocks(
+    device: str, words: int, width: int, blocks: int, yosys: int
+) -> None:
+    """One port that writes and one that reads, as Yosys 0.70 counted them."""
+    memory = Memory(words, width, False, "", separate=True)
+    memory.reads = [(((1, 0, 15),), 2)]
+    memory.writes = [(((3, 0, 15),), ((4, 0, width),), ((5, 0, 1),))]
+    found = memory_cost(devices.family(device).cells, memory, lambda number: True)
+    assert found["bram"] == blocks
+    assert found.get("lut", 0) == pytest.approx(yosys, rel=0.06)
 
 
 @pytest.mark.parametrize(

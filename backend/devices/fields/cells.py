@@ -256,12 +256,40 @@ class Cells(Facts):
 
     def block_count(self, words: int, width: int, *, both_write: bool) -> int:
         """Blocks of 18 kbit."""
+        return self.block_rows(words, width, both_write=both_write)[0]
+
+    def block_rows(
+        self, words: int, width: int, *, both_write: bool, reads: int = 0, writes: int = 0
+    ) -> tuple[int, int]:
+        """Blocks of 18 kbit, and in how many rows: each read chooses between these, each write finds its own.
+
+        Yosys holds half a bit of registers for each place of such a choice.
+        """
+
+        def cost(found: tuple[int, int]) -> float:
+            blocks, rows = found
+            return self.block_cost * blocks + 0.5 * (reads * width * (rows - 1) + writes * rows)
+
         kinds = self.true_blocks if both_write else self.blocks
-        return min(
-            size * ceil(words / depth) * ceil(width / bits)
-            for shapes, size in kinds
-            for depth, bits in shapes
-        )
+        shapes = [(shape, size) for shapes, size in kinds for shape in shapes]
+        found = [
+            (size * rows * ceil(width / bits), rows)
+            for (depth, bits), size in shapes
+            for rows in (ceil(words / depth),)
+        ]
+        return min(found, key=cost)
+
+    def chosen_row(self, rows: int) -> float:
+        """Lookup tables of a bit that is chosen from rows of blocks.
+
+        Where nothing is behind the choice of many but a register, Yosys makes it flat on families of four
+        inputs, with twice as many.
+        """
+        if rows < 2:
+            return 0.0
+        if self.inputs > 4:
+            return 1.0 if rows <= 4 else 0.41 * rows
+        return max(2.0, 0.8 * (rows - 1))
 
     def ultra_blocks(self, words: int, width: int) -> int:
         """Blocks of 288 kbit that hold so many words; 0 where the family has none."""

@@ -45,7 +45,10 @@ def memory_cost(
     both = len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
     few = len({w[0] for w in memory.writes}) <= family.write_ports and (ports <= 2 or family.copies)
     few = few and not _meets_two_writes(family, memory)
-    blocks = family.block_count(words, width, both_write=both) if few and inside else 0
+    ports_used = {"reads": len(memory.reads), "writes": len(memory.writes)}
+    blocks, rows = 0, 1
+    if few and inside:
+        blocks, rows = family.block_rows(words, width, both_write=both, **ports_used)
     # Where lookup tables cannot be the memory, a block stands against registers.
     worth = bool(tables) or words * width > family.block_cost * blocks
     worth = worth or memory.style == BLOCK
@@ -68,7 +71,7 @@ def memory_cost(
             return {"uram": ultra, "ff": -width}
         if family.copies:
             found["bram"] = blocks * max(1, len({address for address, _ in memory.reads}))
-        return _old_words(family, memory, found)
+        return _old_words(family, memory, found, rows)
     if not tables:
         width = _stored(memory)
         least, over = _LATE if late else _EARLY
@@ -87,21 +90,28 @@ def is_simple(memory: Memory) -> bool:
     return len(memory.reads) == 1 and len(memory.writes) == 1 and not both
 
 
-def _old_words(family: Cells, memory: Memory, cost: dict[str, int]) -> dict[str, int]:
+def _old_words(family: Cells, memory: Memory, cost: dict[str, int], rows: int) -> dict[str, int]:
     """The cost of a block with what lets a read see the word before a write of the same cycle.
 
     Where the block does not do this between its ports, Yosys delays the writes and forwards their words.
-    With one address of writes it then gives each read a copy of the memory.
+    With one address of writes it then gives each read a copy of the memory. A read of blocks in several rows
+    keeps which one it is of, and chooses.
     """
+    reads, kept = len(memory.reads), (rows - 1).bit_length()
     written = {w[0] for w in memory.writes}
-    if family.inputs == 6 or memory.separate or {address for address, _ in memory.reads} <= written:
-        return cost
+    same = {address for address, _ in memory.reads} <= written
+    old = family.inputs != 6 and not memory.separate and not same
+    choice = ceil(memory.width * family.chosen_row(rows)) + rows * (rows > 1)
+    cost["ff"] += kept * reads
+    cost["lut"] = choice * reads
+    if not old:
+        return {kind: count for kind, count in cost.items() if count}
     bits = max(1, ceil(log2(memory.words)))
     ports = len(memory.writes)
     copies = len({address for address, _ in memory.reads}) if len(written) == 1 else 1
     cost["bram"] *= copies
     cost["ff"] += ports * (memory.width + bits + 1) + (copies - 1) * (memory.width + 1)
-    cost["lut"] = copies * ports * (memory.width + ceil((2 * bits - 1) / 3) + 1)
+    cost["lut"] += copies * ports * (memory.width + ceil((2 * bits - 1) / 3) + 1)
     return cost
 
 
