@@ -1,4 +1,4 @@
-"""The tables of the estimates: 40 designs in two halves, and the clocks that were asked for."""
+"""The tables of the estimates: 40 designs in two halves, clocks that were asked for, least intervals."""
 
 from __future__ import annotations
 
@@ -53,6 +53,33 @@ def asked_suites(figures: Figures) -> str:
         lines.append(
             f"| {group.suite} | `{group.device}` | {clock:.0f} | {group.designs} | {group.near} | "
             f"{group.median:.2f} | {group.least:.2f}, `{group.of}` |"
+        )
+    return "\n".join(lines)
+
+
+def least_intervals(figures: Figures) -> str:
+    """Of each suite and family: the loops that take the least interval that was seen, and the others."""
+    suites: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for key, value in figures.numbers.items():
+        if key.startswith("least."):
+            _, suite, design, device, *rest = key.split(".")
+            loops = suites.setdefault((suite, device), {})
+            loops.setdefault(".".join([design, *rest[:-2]]), {})[rest[-2]] = value
+    head = (
+        "| suite | device | designs | loops | of interval 1 | longer, as seen | longer than seen |"
+    )
+    lines = [head, "|---|---|---:|---:|---:|---:|---|"]
+    for (suite, device), loops in sorted(suites.items()):
+        ones = [int(found["of_one"]) for found in loops.values() if "of_one" in found]
+        waiting = {name: found for name, found in loops.items() if "own" in found}
+        careful = [
+            f"`{name.split('.')[0]}` {found['own']:,.0f} ({found['least']:,.0f})"
+            for name, found in sorted(waiting.items())
+            if found["own"] > found["least"]
+        ]
+        lines.append(
+            f"| {suite} | `{device}` | {len(ones)} | {sum(ones) + len(waiting)} | {sum(ones)} | "
+            f"{len(waiting) - len(careful)} | {', '.join(careful) or 'none'} |"
         )
     return "\n".join(lines)
 

@@ -49,6 +49,7 @@ BENCHMARKS = (
     Benchmark(("external",), "rtl_external", slow=True),
     Benchmark(("gemm",), "rtl_gemm"),
     Benchmark(("exact",), "exact_schedules", slow=True),
+    Benchmark(("least",), "least_intervals", slow=True),
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("smollm2",), "llm_perplexity", slow=True),  # hours of CPU; minutes with --gpu
     Benchmark(("memory",), "rtl_memory", ("--timing", "dram"), slow=True),

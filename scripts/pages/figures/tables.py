@@ -17,7 +17,7 @@ from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
 from tests.designs.by_hand import NAMES, load
 
 from .cores import float_units
-from .halves import asked_suites, estimated_designs, estimated_halves
+from .halves import asked_suites, estimated_designs, estimated_halves, least_intervals
 from .searched import (
     budgets,
     count,
@@ -310,6 +310,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
     "estimated halves": estimated_halves,
     "estimated designs": estimated_designs,
     "asked suites": asked_suites,
+    "least intervals": least_intervals,
     "float units": float_units,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
     **{
