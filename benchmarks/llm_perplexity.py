@@ -27,20 +27,21 @@ from allo.designs.llm.checkpoints.float_model import FloatModel, Params
 from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.packages import SMOLLM2, packaged
 from allo.designs.llm.checkpoints.quantize import QuantizedModel, calibrate, quantize
-from allo.designs.llm.checkpoints.rotation import evened, smoothed, turned
 from allo.designs.llm.config import Architecture
 from allo.designs.llm.language.prose import load_prose, split_prose
 from allo.designs.llm.network.train import windows
 from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.quantized import quantize_for
 from allo.designs.llm.wide.reference import WideGPT
 from benchmarks.harness import Row, finish
 from benchmarks.llm_cupy import Device
 
-WINDOW, BLOCK, GROUP = 512, 64, 32
+WINDOW = 512
 CALIBRATION = 4000
 """Characters of each kind of text that steps are calibrated on."""
-WIDE = Wide(vector=16, parts=4)
-"""What of the accelerator decides the order of the norms' sums."""
+EIGHT = Wide(vector=16, parts=4, block=64)
+FOUR = dataclasses.replace(EIGHT, bits=4, lanes=32, block=32)
+"""The accelerators of scripts/demo llm smollm2, as far as they decide bits."""
 LIMITS = {"w8a8": 1.015, "w4a8": 1.04}
 NAMES = {
     "float32": "float32",
@@ -69,13 +70,11 @@ def models(
     def integers(params: Params, **how: Any) -> QuantizedModel:
         return quantize(model, params, calibrate(model, params, batches), **how)
 
-    even = evened(model, smoothed(model, params, batches), batches)
-    blocks = evened(model, params, batches, GROUP)
     return {
         "static": integers(params),
-        "steps": integers(params, block=BLOCK),
-        "w8a8": integers(turned(model, even), block=BLOCK),
-        "w4a8": integers(blocks, weight_bits=4, group=GROUP, block=GROUP, offsets=True),
+        "steps": integers(params, block=EIGHT.block),
+        "w8a8": quantize_for(EIGHT, model, params, batches),
+        "w4a8": quantize_for(FOUR, model, params, batches),
     }
 
 
@@ -131,7 +130,7 @@ def main() -> int:
     }
     first = windows(parts["novels"], WINDOW)[0][:1]
     expected = {
-        name: WideGPT(weights, WIDE).forward(first) for name, weights in found.items() if args.gpu
+        name: WideGPT(weights, EIGHT).forward(first) for name, weights in found.items() if args.gpu
     }
     device = Device(gpu=args.gpu)
     on_device = {
@@ -139,7 +138,7 @@ def main() -> int:
         for name, weights in found.items()
     }
     ways: dict[str, Forward] = {"float32": FloatModel(model, device.put_all(loaded.params)).forward}
-    ways |= {name: WideGPT(weights, WIDE).forward for name, weights in on_device.items()}
+    ways |= {name: WideGPT(weights, EIGHT).forward for name, weights in on_device.items()}
     for name, logits in expected.items():
         same = device.back(ways[name](device.put(first))).view(np.uint32) == logits.view(np.uint32)
         print(f"{name}: {same.mean():.2%} of {same.size:,} logits of NumPy", flush=True)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from allo.designs.llm.checkpoints.float_model import FloatModel
+from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.config import Architecture
 from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.cycles import predict_step
 from allo.designs.llm.wide.host import decode
 from allo.designs.llm.wide.memories import make_memories, paired
 from allo.designs.llm.wide.parameters import Wide, WidthError, channel_size, check_wide
+from allo.designs.llm.wide.quantized import quantize_for
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 
@@ -47,6 +52,9 @@ def test_logits_are_those_of_the_reference(wide: Wide, target: str):
         expected = session.feed(np.array([[token]]))[0, -1]
         got = decode(run, weights, memories, token, position)
         assert np.array_equal(got.view(np.uint32), expected.view(np.uint32)), position
+        if target == "verilog":
+            foretold = predict_step(run.report, MODEL, wide, position).cycles
+            assert abs(foretold / run.cycles - 1) < 0.03, (foretold, run.cycles)
     coarse = dataclasses.replace(weights, block=48)
     assert not np.array_equal(WideGPT(coarse, wide).feed(np.array([TOKENS]))[0, -1], expected)
 
@@ -107,3 +115,19 @@ def test_a_model_of_other_weights_is_refused(wide: Wide, bits: int):
     )
     with pytest.raises(WidthError, match=text):
         make_memories(random_weights(MODEL, bits=bits, block=8), wide)
+
+
+def test_a_model_is_quantised_as_its_accelerator_takes_it():
+    oracle = Path(__file__).parent / "checkpoints" / "oracles" / "llama"
+    loaded, tokens = load_checkpoint(oracle), np.arange(20)[None]
+    expected = FloatModel(loaded.model, loaded.params).forward(tokens)
+    for wide in (dataclasses.replace(WIDE, heads=2), dataclasses.replace(FOUR, heads=2)):
+        weights = quantize_for(wide, loaded.model, loaded.params, [tokens])
+        assert make_memories(weights, wide).keys.shape[0] == wide.heads
+        said = WideGPT(weights, wide).forward(tokens)
+        off = float(np.sqrt(np.square(said - expected).mean()) / expected.std())
+        assert off < (0.06 if wide.bits == 8 else 0.3)
+    with pytest.raises(
+        WidthError, match="The accelerator has static steps of activations, block=0."
+    ):
+        quantize_for(dataclasses.replace(WIDE, block=0), loaded.model, loaded.params, [tokens])

@@ -232,7 +232,7 @@ def _key(loops: Loops, kernels: tuple[Kernel, ...]) -> float:
 
 def collecting(z: Sizes) -> Stage:
     """Takes the sums of the units' heads in their order."""
-    U, HD, G, ALONE = z.wide.heads, z.model.head_dim, z.group, z.device is None
+    U, HD, G = z.wide.heads, z.model.head_dim, z.group
     TURNS, BEHIND = z.steps * z.layers * z.heads, max(2, z.group)
 
     @df.part()
@@ -240,39 +240,16 @@ def collecting(z: Sizes) -> Stage:
         mixed: Stream[int32[HD], BEHIND][U], totals: Stream[int32, BEHIND][U],
         collected: Stream[int32[HD], 2], counted: Stream[int32, 2],
     ):  # fmt: skip
-        with allo.meta_if(ALONE):
-
-            @df.kernel(mapping=[1])
-            def collecting():
-                unit: UInt(8) = 0
-                share: UInt(8) = 0
-                for turn in range(TURNS):
-                    block: int32[HD]
-                    count: int32 = 0
-                    with allo.meta_for(U) as u:
-                        if unit == u:
-                            block = mixed[u].get()
-                            count = totals[u].get()
-                    collected.put(block)
-                    counted.put(count)
-                    following: UInt(8) = 0 if unit == U - 1 else unit + 1
-                    unit = following if share == G - 1 else unit
-                    share = 0 if share == G - 1 else share + 1
-
-        with allo.meta_else():
-
-            @df.kernel(mapping=[1])
-            def collecting():
-                for turn in range(TURNS // U):
-                    with allo.meta_for(U) as u:
+        @df.kernel(mapping=[1])
+        def collecting():
+            for turn in range(TURNS // (U * G)):
+                with allo.meta_for(U) as u:  # noqa: SIM117
+                    with allo.meta_for(G):
                         collected.put(mixed[u].get())
                         counted.put(totals[u].get())
 
-    own = (("collecting:turn",), ("collecting:block",)) if ALONE else ((), ())
-    return Stage(
-        part, loops=own[0], registers=own[1],
-        delay=lambda loops: loops.depth("collecting_0", "turn"),
-    )  # fmt: skip
+    # The first head of a turn is handed on as soon as it is there.
+    return Stage(part, delay=lambda loops: loops.depth("collecting_0", "turn") / (U * G))
 
 
 def dividing(z: Sizes) -> Stage:

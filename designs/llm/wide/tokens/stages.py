@@ -35,7 +35,9 @@ def norming(z: Sizes) -> Stage:
             normalise_tokens[*NORM](embedded, deltas, gains, EPS, normed, norm_steps)
 
     def delay(loops: Loops) -> float:
-        return loops.row(kernel.name) - (z.rows - 1)
+        """From the last word taken, for which the first pass waits, to the last one given."""
+        behind = loops.row(kernel.name) - loops.cycles(kernel.name, "lt")
+        return behind + loops.depth(kernel.name, "lt")
 
     return Stage(part, (kernel,), delay=delay, reference=_levels(z))
 
@@ -65,9 +67,9 @@ def activating(z: Sizes) -> Stage:
             gate_tokens[*GATE](gates, others, bent, gate_steps)
 
     def delay(loops: Loops) -> float:
-        """From the last word taken: the end of the first pass, and the beginning of the second."""
-        ends = loops.depth("part", "word") + CALL
-        return ends + loops.depth(gating.name, "out") + loops.depth(gating.name, "given") + CALL
+        """From the last word taken: the end of the first pass, and the whole second one."""
+        behind = loops.row(gating.name) - loops.cycles(gating.name, "out")
+        return loops.depth("part", "word") + CALL + behind + loops.depth(gating.name, "out")
 
     return Stage(part, (parting, gating), delay=delay, reference=_levels(z))
 
