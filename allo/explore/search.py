@@ -44,7 +44,7 @@ FAR = 1.5
 SOLVE = 10.0
 """Seconds of one solution of the integer program, at most."""
 REORDERED = "sums within 1e-4, as they are added in another order"
-TURNED, COPIED, IN_ORDER = 0.3, 0.5, 0.9
+TURNED, COPIED, IN_ORDER = 0.3, 0.75, 0.9
 """Of the time, until when triangles are turned; and of a search with arrays outside, until when designs are
 made whose arrays are copied whole, and those that touch them in the order of memory."""
 SHARE, LEAST = 0.5, 3.0
@@ -78,7 +78,7 @@ class Search:
         Raises:
             AutoscheduleError: no schedule fits the limits.
         """
-        units = self._units()
+        units = self.units
         check_units(self.kernel, units, self.asked.limits)
         problem = self._problem(units)
         many = has_many(problem)
@@ -89,8 +89,8 @@ class Search:
             if not many:
                 try_triangles(self, TURNED)
             if not many and OUTSIDE.intersection(self.asked.options):
-                self._refine(problem, until=COPIED)
                 try_rows(self)
+                self._refine(problem, until=COPIED)
                 rows = in_order(self.kernel, problem.space)
                 self._refine(replace(problem, space=rows), until=IN_ORDER)
             if not many:
@@ -421,7 +421,9 @@ class Search:
         asked = self.asked
         return {"device": asked.device, "clock_mhz": asked.clock_mhz, **asked.options}
 
-    def _units(self) -> Units:
+    @property
+    def units(self) -> Units:
+        """What units take on the device."""
         subnormals = str(self.asked.options.get("subnormals", "keep"))
         return Units(self.asked.device, self.asked.clock_mhz, subnormals, self.asked.dsp_factors)
 

@@ -9,6 +9,7 @@ from allo.schedule import Schedule
 from ..apply import Step
 from ..budget import Asked, Built
 from ..model.kernel import Kernel
+from ..model.units import Units
 from ..solve import Choice
 
 
@@ -20,6 +21,10 @@ class Builder(Protocol):
     asked: Asked
     good: list[Built]
     seen: set[str]
+
+    @property
+    def units(self) -> Units:
+        """What units take on the device."""
 
     @property
     def elapsed(self) -> float:

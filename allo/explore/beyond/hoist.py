@@ -19,20 +19,24 @@ from ..model.tiles import banks
 COPIES = 1024
 """The most copies of innermost bodies in a pipeline."""
 UNITS = 256
-"""The most operations of units in a pipeline, such as float additions."""
+"""The most operations of units in a pipeline, such as float additions, each of which may have a unit."""
 WHOLE = 64
 """Elements of a dimension that get a bank each, at most."""
 LEVELS = 3
 """How many loops, outermost first, are tried around each innermost one."""
 
 
-def hoisted(kernel: Kernel) -> Iterator[dict[int, int]]:
-    """Loops to pipeline, by nest and place in its chain: as far outside as copies allow, then further in."""
+def hoisted(kernel: Kernel, units: int = UNITS) -> Iterator[dict[int, int]]:
+    """Loops to pipeline, by nest and place in its chain: as far outside as copies allow, then further in.
+
+    Args:
+        units: the most operations of units in a pipeline.
+    """
     seen: list[dict[int, int]] = []
     for inward in range(LEVELS):
         chosen: dict[int, int] = {}
         for leaf in kernel.leaves():
-            found = _levels(kernel, leaf)
+            found = _levels(kernel, leaf, units)
             number, place = found[min(inward, len(found) - 1)]
             chosen[number] = min(place, chosen.get(number, place))
         outermost = {
@@ -45,14 +49,14 @@ def hoisted(kernel: Kernel) -> Iterator[dict[int, int]]:
             yield outermost
 
 
-def _levels(kernel: Kernel, leaf: Nest) -> list[tuple[int, int]]:
+def _levels(kernel: Kernel, leaf: Nest, units: int) -> list[tuple[int, int]]:
     """The loops that may be pipelined around a leaf, outermost first: nest and place in its chain."""
     found = []
     for number in (leaf.number, *kernel.around(leaf)):
         nest = kernel.nests[number]
         for place in reversed(range(len(nest.chain))):
             found.append((number, place))
-    kept = [at for at in found if _copies(kernel, *at) <= COPIES and units_of(kernel, *at) <= UNITS]
+    kept = [at for at in found if _copies(kernel, *at) <= COPIES and units_of(kernel, *at) <= units]
     return kept[::-1] or [found[0]]
 
 

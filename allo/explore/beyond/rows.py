@@ -1,48 +1,61 @@
 """Whole rows at once, for arrays in external memory: an iteration of a pipeline takes a row in its order.
 
-The sums of a row are trees, and units are shared by the cycles from one iteration to the next. So words of
-the bus pass as they come, and tasks that read apart run at the same time.
+The sums of a row are trees, and units are shared by the cycles from one iteration to the next: a product of
+matrices has each multiplier of the limit at work in nearly every cycle. Words of the bus pass as they come,
+and tasks that read apart run at the same time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from math import ceil
+from math import ceil, prod
 
 from allo.dialects.core.partition import Partition
 from allo.schedule.handles import LoopWrapper
 
 from ..apply import Step, accepted
 from ..budget import excess, excess_share
-from ..model.kernel import Kernel
+from ..model.kernel import Kernel, Nest
+from ..model.units import Units
 from ..regions.counted import OUTSIDE
 from .builder import Builder
 from .hoist import WHOLE, hoisted, steps_of_loops, units_of
 
-SHARE, TRIES = 0.7, 6
+SHARE, TRIES = 0.6, 6
 """Share of the time until which they are tried; how many intervals of one."""
+SHARED = 4096
+"""The most operations of units in a row, as the iterations share them."""
 
 
 def try_rows(search: Builder) -> None:
     """Pipelines around whole rows, at the least interval that fits; nothing where no array lies outside."""
     if not OUTSIDE.intersection(search.asked.options):
         return
-    for loops in hoisted(search.kernel):
+    for loops in hoisted(search.kernel, SHARED):
         for dataflow in reversed(search.kernel.variants):
             _narrow(search, loops, dataflow=dataflow)
 
 
 def _narrow(search: Builder, loops: dict[int, int], *, dataflow: bool) -> None:
     """Wider intervals by what is too much of a design, then narrower ones until it is too much again."""
-    interval, fits, tried = 1, False, set[int]()
+    blocks = {
+        number: blocks_of(search.kernel, search.units, number, at) for number, at in loops.items()
+    }
+    interval = least_interval(search.asked.limits.dsp, blocks.values(), dataflow=dataflow)
+    fits, tried = False, set[int]()
     for _ in range(TRIES):
         left = SHARE * search.asked.seconds - search.elapsed
         if interval < 1 or interval in tried or left <= 0:
             return
         tried.add(interval)
         steps = steps_of_rows(
-            search.kernel, loops, interval, trees=search.asked.reassociate, dataflow=dataflow
+            search.kernel,
+            loops,
+            interval,
+            trees=search.asked.reassociate,
+            dataflow=dataflow,
+            work=blocks if any(blocks.values()) else None,
         )
         trial, kept = accepted(search.given, steps)
         built = search.keep(kept, None, trial, left) if steps else None
@@ -56,27 +69,61 @@ def _narrow(search: Builder, loops: dict[int, int], *, dataflow: bool) -> None:
             interval = ceil(interval * excess_share(search.asked.limits, built.report))
 
 
+def least_interval(limit: int | None, blocks: Collection[int], *, dataflow: bool) -> int:
+    """The cycles between rows in which the multiplier blocks of the limit do the work of one.
+
+    Nests that run one after the other share their units; tasks that run at the same time do not.
+    """
+    if not limit:
+        return 1
+    return max(1, ceil((sum(blocks) if dataflow else max(blocks)) / limit))
+
+
+def blocks_of(kernel: Kernel, units: Units, number: int, place: int) -> int:
+    """Multiplier blocks of a pipeline that does the work of a row in one cycle."""
+    nest = kernel.nests[number]
+    inside = nest.chain[place + 1 :]
+    if nest.children and not nest.work:
+        own = sum(blocks_of(kernel, units, child, -1) for child in nest.children)
+        return own * prod(loop.extent or 1 for loop in inside)
+    every = {loop.name: loop.extent or 1 for loop in inside}
+    total = 0
+    for unit, count in nest.work.items():
+        for names, operations in nest.shares.get(unit, {frozenset(every): count}).items():
+            copies = prod(extent for name, extent in every.items() if name in names)
+            total += operations * copies * units.cost(unit).dsp
+    return total
+
+
 def steps_of_rows(
-    kernel: Kernel, loops: dict[int, int], interval: int, *, trees: bool, dataflow: bool
+    kernel: Kernel,
+    loops: dict[int, int],
+    interval: int,
+    *,
+    trees: bool,
+    dataflow: bool,
+    work: Mapping[int, int] | None = None,
 ) -> list[Step]:
     """Pipelines around these loops, by nest and place in its chain; none where that is nothing new.
 
     Args:
-        interval: of the nest with the most units; the others have their share of it.
+        interval: of the nest with the most work; the others have their share of it.
         trees: whether sums of floats may be added up in another order.
         dataflow: whether tasks run at the same time.
+        work: of each nest, by default operations of units.
     """
     pipelines = steps_of_loops(kernel, loops, interval)
-    units = {number: units_of(kernel, number, place) for number, place in loops.items()}
-    most = max([1, *units.values()])
+    work = work or {number: units_of(kernel, number, place) for number, place in loops.items()}
+    most = max([1, *work.values()])
     steps = []
     for step in pipelines:
         if step.primitive == "pipeline" and step.nest is not None:
-            own = ceil(interval * units.get(step.nest, most) / most)
+            own = ceil(interval * work.get(step.nest, most) / most)
             step = replace(step, options=(("initiation_interval", own),) if own > 1 else ())
         steps.append(step)
     if steps:
-        steps += [*_between(kernel), *_trees(kernel, loops, trees)]
+        turned = _turned(kernel, loops) if trees else ()
+        steps = [*turned, *steps, *_between(kernel), *_trees(kernel, loops, trees)]
         if dataflow and not kernel.together:
             steps.append(Step("dataflow", (kernel.top,)))
     return steps
@@ -90,19 +137,36 @@ def _between(kernel: Kernel) -> Iterator[Step]:
             yield Step("partition", (array.handle, Partition.Complete, 1))
 
 
-def _trees(kernel: Kernel, loops: dict[int, int], trees: bool) -> Iterator[Step]:
-    """Trees for the sums of loops inside the pipelines."""
+def _inside(kernel: Kernel, loops: dict[int, int]) -> Iterator[tuple[Nest, list[str]]]:
+    """The nests of the pipelines with their loops inside these, outermost first."""
     for nest in kernel.nests:
         around = (nest.number, *kernel.around(nest))
         place = next((loops[number] for number in around if number in loops), None)
-        if place is None:
-            continue
-        inside = nest.chain[place + 1 :] if nest.number in loops else nest.chain
-        for loop in inside:
-            sums = [each for each in nest.sums if loop.name in each.over]
+        if place is not None:
+            chain = nest.chain[place + 1 :] if nest.number in loops else nest.chain
+            yield nest, [loop.name for loop in chain]
+
+
+def _turned(kernel: Kernel, loops: dict[int, int]) -> Iterator[Step]:
+    """Loops of sums go inside the others, so that each sum can be a tree."""
+    for nest, names in _inside(kernel, loops):
+        summed = {name for each in nest.sums for name in each.over}
+        wanted = sorted(names, key=lambda name: name in summed)
+        if wanted != names:
+            yield Step("reorder", tuple(_handle(nest, name) for name in wanted), nest=nest.number)
+
+
+def _trees(kernel: Kernel, loops: dict[int, int], trees: bool) -> Iterator[Step]:
+    """Trees for the sums of loops inside the pipelines."""
+    for nest, names in _inside(kernel, loops):
+        for name in names:
+            sums = [each for each in nest.sums if name in each.over]
             if sums and (trees or not any(each.rounded for each in sums)):
-                handle = LoopWrapper(nest.function, nest.band, loop.name)
-                yield Step("rebalance", (handle,), nest=nest.number)
+                yield Step("rebalance", (_handle(nest, name),), nest=nest.number)
+
+
+def _handle(nest: Nest, loop: str) -> LoopWrapper:
+    return LoopWrapper(nest.function, nest.band, loop)
 
 
 __all__ = ["steps_of_rows", "try_rows"]
