@@ -1,4 +1,4 @@
-"""``allo llm plan``: the fastest wide transformer accelerator for a model on a device."""
+"""``allo llm``: the fastest wide transformer accelerator for a model on a device, and a server of models."""
 
 from __future__ import annotations
 
@@ -45,3 +45,30 @@ def register(app: typer.Typer) -> None:
             console.print(table)
         for note in notes(found):
             console.print(note, style="dim", markup=False, soft_wrap=True)
+
+    @group.command()
+    def serve(
+        model: Annotated[str, typer.Option(help="speaker, smollm2, a folder, or a file of GGUF")],
+        engine: Annotated[str, typer.Option(help="cpu, or rtl: simulated hardware")] = "cpu",
+        bits: Annotated[int, typer.Option(help="of a weight: 8 or 4")] = 8,
+        context: Annotated[int | None, typer.Option(help="tokens that a cache holds")] = None,
+        port: Annotated[int, typer.Option(help="of the loopback address; 0 for any")] = 8000,
+        slots: Annotated[int, typer.Option(help="sequences under way at once")] = 8,
+        waiting: Annotated[int, typer.Option(help="requests that wait at most")] = 256,
+        kept: Annotated[int, typer.Option(help="caches that are kept for what follows")] = 8,
+    ) -> None:
+        """Answer OpenAI's completions and chats on the loopback address."""
+        from allo.designs.llm.server.models import prepare
+        from allo.designs.llm.server.protocol.serve import address, listen, run
+        from allo.designs.llm.server.scheduler import Scheduler
+
+        console = Console(highlight=False)
+        listening = listen(port)
+        with console.status(f"reading {model}"):
+            prepared = prepare(model, bits, context)
+        with console.status(f"building the engine {engine}"):
+            built = prepared.engine(engine)
+        served = prepared.served
+        scheduler = Scheduler(built, served.tokenizer, served.ends, slots, waiting, kept)
+        console.print(f"{served.name} answers at {address(listening)}; Ctrl-C ends the server.")
+        run(served, scheduler, listening)

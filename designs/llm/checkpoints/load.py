@@ -47,6 +47,7 @@ class Checkpoint:
         aside: tensors of the files that stand behind what the model ends in, and were not read: BERT's
             pooler, and the heads that an encoder was trained with.
         chat: its chat template, or None.
+        ends: the tokens that end a text or an answer.
     """
 
     model: Architecture
@@ -55,6 +56,7 @@ class Checkpoint:
     scales: dict[str, float] | None
     aside: tuple[str, ...] = ()
     chat: ChatTemplate | None = None
+    ends: tuple[int, ...] = ()
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
@@ -94,7 +96,8 @@ def load_gguf(path: Path) -> Checkpoint:
     params, aside = _parameters(path, model, tensors, sources(model))
     tokenizer = read_tokenizer(path, tensors.entries)
     chat = read_chat(tensors.entries)
-    return Checkpoint(model, params, tokenizer, None, aside, chat)
+    named = [tensors.entries.get(f"tokenizer.ggml.{end}_token_id") for end in ("eos", "eot", "eom")]
+    return Checkpoint(model, params, tokenizer, None, aside, chat, _ends(named, tokenizer))
 
 
 def _load_folder(folder: Path) -> Checkpoint:
@@ -115,7 +118,22 @@ def _load_folder(folder: Path) -> Checkpoint:
             help="take tokenizer.json and config.json from the same model.",
         )
     scales = (about.get("quantization_config") or {}).get("activation_scales")
-    return Checkpoint(model, params, tokenizer, scales, aside, load_chat(folder))
+    generation = folder / "generation_config.json"
+    more = read_json(generation).get("eos_token_id") if generation.is_file() else None
+    ends = _ends([about.get("eos_token_id"), more], tokenizer)
+    return Checkpoint(model, params, tokenizer, scales, aside, load_chat(folder), ends)
+
+
+def _ends(named: Iterable[object], tokenizer: Tokenizer | None) -> tuple[int, ...]:
+    """The tokens that end a text: those that the files name, or else that which GPT-2 gave this meaning."""
+    found: set[int] = set()
+    for each in named:
+        found |= {
+            int(n) for n in (each if isinstance(each, list) else [each]) if isinstance(n, int)
+        }
+    if not found and tokenizer is not None:
+        found |= {n for n in [tokenizer.whole.token_to_id("<|endoftext|>")] if n is not None}
+    return tuple(sorted(found))
 
 
 def _parameters(

@@ -24,11 +24,14 @@ class Sampler:
             wins a tie.
         temperature: logits are divided by it before chance decides.
         seed: of the random numbers.
+        share: chance decides among as few of the candidates as have this share of the probability of all
+            (nucleus sampling, Holtzman et al., 2020).
     """
 
     candidates: int = 1
     temperature: float = 1.0
     seed: int = 0
+    share: float = 1.0
     _rng: np.random.Generator = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -36,6 +39,11 @@ class Sampler:
             raise SamplingError(
                 f"{self.candidates} candidates at a temperature of {self.temperature} choose nothing.",
                 help="take at least one candidate, and a temperature above zero.",
+            )
+        if not 0.0 < self.share <= 1.0:
+            raise SamplingError(
+                f"Candidates with a share of {self.share} of the probability choose nothing.",
+                help="take a share above 0 and at most 1.",
             )
         self._rng = np.random.default_rng(self.seed)
 
@@ -58,6 +66,7 @@ class Sampler:
         if len(likeliest) == 1:
             return int(likeliest[0])
         scaled = found.logits[: self.candidates].astype(np.float64) / self.temperature
-        weights = np.exp(scaled - scaled[0])
-        place = np.searchsorted(np.cumsum(weights), self._rng.random() * weights.sum(), "right")
-        return int(likeliest[min(int(place), len(likeliest) - 1)])
+        sums = np.cumsum(np.exp(scaled - scaled[0]))
+        sums = sums[: 1 + int(np.searchsorted(sums, self.share * sums[-1]))]
+        place = np.searchsorted(sums, self._rng.random() * sums[-1], "right")
+        return int(likeliest[min(int(place), len(sums) - 1)])

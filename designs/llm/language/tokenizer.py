@@ -62,24 +62,29 @@ class Tokenizer:
         whole.train_from_iterator([text], trainer)
         return cls(whole)
 
-    def encode(self, text: str, special: bool = True) -> list[int]:
+    def encode(self, text: str, special: bool = True, around: bool = True) -> list[int]:
         """The tokens of a text, as the library gives them.
 
         Args:
             special: put the model's special tokens around the text, as its first one, and read those that
                 the text spells. Without it a text is only what it says: nothing is put around it, and
                 ``"<|endoftext|>"`` is thirteen characters.
+            around: without it, nothing is put around the text, which spells what it needs: that of a chat
+                template.
         """
         if special:
-            return list(self.whole.encode(text).ids)
+            return list(self.whole.encode(text, add_special_tokens=around).ids)
         self.whole.encode_special_tokens = True
         try:
             return list(self.whole.encode(text, add_special_tokens=False).ids)
         finally:
             self.whole.encode_special_tokens = False
 
-    def decode(self, tokens: Iterable[int]) -> str:
+    def decode(self, tokens: Iterable[int], special: bool = True) -> str:
         """The text of a sequence of tokens; bytes that are not UTF-8 become a replacement mark.
+
+        Args:
+            special: spell special tokens, too.
 
         Raises:
             UnknownTokenError: when a number is not in the vocabulary.
@@ -91,7 +96,7 @@ class Tokenizer:
                     f"Token {number} is not in the vocabulary of {len(self)} tokens.",
                     help="decode with the tokenizer.json that belongs to the model.",
                 )
-        return str(self.whole.decode(numbers, skip_special_tokens=False))
+        return str(self.whole.decode(numbers, skip_special_tokens=not special))
 
     def save(self, path: Path) -> None:
         """Write a ``tokenizer.json``."""

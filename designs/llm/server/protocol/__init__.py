@@ -1,0 +1,1 @@
+"""OpenAI's protocol over HTTP: what is asked, what is told, and the paths."""
