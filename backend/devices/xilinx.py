@@ -11,6 +11,8 @@ BLOCKS = ((_RAMB18, 1), (_RAMB36, 2))
 TRUE_BLOCKS = ((_RAMB18[1:], 1), (((1024, 36), *_RAMB36[1:]), 2))
 """With two ports that do both."""
 
+TABLE = "LUT6 #(.INIT(WORDS)) made (.I0(a[0]), .I1(a[1]), .I2(a[2]), .I3(a[3]), .I4(a[4]), .I5(a[5]), .O(y));"
+"""A lookup table of six inputs."""
 CELLS: dict[str, Cost] = {
     **dict.fromkeys(("INV", "LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6"), LUT),
     **dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), FF),

@@ -265,6 +265,7 @@ def compile_design(
         told_memories(netlist),
         block_modules(netlist, family(device).cells.registered),
         {number: path for path, number in numbers.items()},
+        family(device).cells,
     )
     design.native_hw_text = compiler.netlist("native", wrapper).text()
     design.netlist = netlist

@@ -56,6 +56,8 @@ class Cells(Facts):
             constants, registers that only zeros go to, bits that extend what a multiplexer chooses; and, in
             time, the terms of a joined sum, and gates of one kind behind one another. Yosys does so for
             every family; the figures of some were fitted without it.
+        table_cell: Verilog that instantiates a lookup table of all inputs, which reads ``a``, holds ``WORDS``
+            and drives ``y``; "" where tables are told as what they compute.
         wide_tables: whether multiplexers join tables to functions of more inputs.
         equal_pair: lookup tables for a bit of a comparison of two variables with one another.
         carry_absorbs: whether the lookup tables of a carry chain take logic in front of it.
@@ -91,6 +93,7 @@ class Cells(Facts):
     resets_first: bool = False
     resets: bool = True
     merges: bool = False
+    table_cell: str = ""
     wide_tables: bool = True
     equal_pair: float = 0.0
     dsp_joined: int = 0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from allo.backend.devices import Cells
 from allo.dialects.processes.collecting import without_collection
 
 from .comments import Comments, comment_of
 from .memories import mark_memories
 from .modules import split_modules
 from .names import name_values
+from .table_cells import table_modules, with_tables
 from .unread import mark_unread
 
 _OTHERS = "/* verilator lint_off DECLFILENAME */  // the modules of the design stand in one file"
@@ -57,6 +59,7 @@ def finish_verilog(
     told: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
     cells: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
+    tables: Cells | None = None,
 ) -> str:
     """The Verilog of a design.
 
@@ -70,18 +73,24 @@ def finish_verilog(
         told: by module and name the attributes of memories that their texts tell.
         cells: modules that are written already, which come last.
         files: the paths of files that the text has other names for.
+        tables: the cells of the family, of which whole tables are told to synthesis.
     """
     comments = Comments(text, files)
     modules = []
     for module in split_modules(text):
-        made = mark_unread(comments.rewrite(name_values(module.text)))
+        named = name_values(module.text)
+        if tables is not None:
+            named = with_tables(named, tables)
+        made = mark_unread(comments.rewrite(named))
         stages = _stages((signals or {}).get(module.name, {}), comments.names)
         large = (ultra or {}).get(module.name, ())
         made = mark_memories(name_stages(made, stages), large, (told or {}).get(module.name))
         modules.append((module.name, made))
     modules.sort(key=lambda module: module[0] != top)
     short = [f"{name} is {path}" for path, name in comments.names.items() if name != path]
-    first, *others = [*(text for _, text in modules), *cells]
+    texts = [text for _, text in modules]
+    own = table_modules(texts, tables) if tables is not None else []
+    first, *others = [*texts, *cells, *own]
     if others:
         others[0] = f"{_OTHERS}\n\n{others[0]}"
     head = "\n".join([*(comment_of(line) for line in [*title, *short]), *directives])
