@@ -217,8 +217,13 @@ def rows_of(design: Design) -> list[Row]:
     ]
     if kept.get("mhz"):
         reached = median_low(kept["mhz"].values())
-        found.append(Row(*place, "mhz", round(report.fmax_mhz, 1), reached))
+        found.append(Row(*place, "mhz", round(between_registers(report), 1), reached))
     return found
+
+
+def between_registers(report: Any) -> float:
+    """The estimated clock of a design with registers at its ports, between which the tool routes it."""
+    return float(min(report.fmax_mhz, report.registered_mhz or report.fmax_mhz))
 
 
 def summary(rows: list[Row], half: str, device: str, kind: str) -> dict[str, Any] | None:

@@ -54,3 +54,10 @@ def test_a_wrong_estimate_and_another_verilog_are_seen(
     kept[design.key]["verilog"] = "0" * 16
     other.write_text(json.dumps(kept))
     assert halves.rows_of(design) == []
+
+
+def test_the_clock_counts_registers_at_the_ports() -> None:
+    """As the design is routed: the addresses of `sobel` are its longest path, and go out of it."""
+    report = halves.built(halves.looked_at_designs()["sobel"], halves.FAMILIES[1]).report
+    assert report.fmax_mhz > 1.3 * halves.between_registers(report)
+    assert halves.between_registers(report) == pytest.approx(131, rel=0.1)
