@@ -16,6 +16,7 @@ from allo.dialects.affine.loops import (
     join_bounds,
     move_body,
     spec_of,
+    terminator,
     walk,
 )
 from allo.dialects.affine.maps import BoundMap, constant_map, identity_map
@@ -25,7 +26,7 @@ from allo.dialects.core.signature import functions_of
 from allo.dialects.sums.chains import balance_chains
 from allo.dialects.sums.reductions import Reduction, find_reductions
 
-from .analysis.buffers import guard_body
+from .analysis.buffers import guard_body, make_guard
 from .analysis.partial import Partials
 from .analysis.rebound import range_of
 
@@ -64,7 +65,7 @@ def is_unrolled(loop: ir.Operation) -> bool:
 
 
 def extent_of(loop: ir.Operation) -> int | None:
-    """The values that a loop's index takes; None where they are not known, or it may run no iteration."""
+    """The values that a loop's index takes; None where they are not known."""
     bounds, step = _values(loop) or (None, 1)
     return None if bounds is None else -(-(bounds[1] - bounds[0]) // step)
 
@@ -74,7 +75,7 @@ def _values(loop: ir.Operation) -> tuple[tuple[int, int], int] | None:
     if not is_affine_loop(loop):
         return None
     spec = spec_of(loop)
-    bounds = spec.constant_bounds() or range_of(loop)
+    bounds = spec.constant_bounds() or range_of(loop, empty=True)
     return None if bounds is None else (bounds, spec.step)
 
 
@@ -83,7 +84,8 @@ def add_up_iterations(
 ) -> None:
     """Let a loop fill an array of terms for each reduction, and a tree add them up.
 
-    Terms of iterations that a loop of variable bounds leaves out change nothing.
+    Terms of iterations that a loop of variable bounds leaves out change nothing. Where it runs no iteration,
+    the element is not touched.
     """
     values, extent = _values(loop), extent_of(loop)
     if not reductions or values is None or extent is None or extent < 2:
@@ -93,6 +95,9 @@ def add_up_iterations(
     element = _number(loop, bounds[0], step)
     operations = [o.operation for o in loop.block.operations]
     after = ir.InsertionPoint(operations[operations.index(loop) + 1])
+    if not always and range_of(loop) is None:
+        guard = make_guard(_runs(loop), loop.location, after)
+        after = ir.InsertionPoint(terminator(guard.regions[0].blocks[0]))
     for reduction in reductions:
         terms = Partials(function, loop, reduction, extent, "terms")
         if not always:
@@ -103,6 +108,15 @@ def add_up_iterations(
         terms.add_up(after)
     if not always:
         _fix_bounds(loop, bounds)
+
+
+def _runs(loop: ir.Operation) -> list[BoundMap]:
+    """What is not negative where a loop runs an iteration: the room between each two of its bounds."""
+    spec = spec_of(loop)
+    joined = join_bounds(spec.lower, spec.upper)
+    lower = joined.results[: len(spec.lower.results)]
+    upper = joined.results[len(spec.lower.results) :]
+    return [simplify(joined.alone(high + low * -1 + -1)) for low in lower for high in upper]
 
 
 def _fix_bounds(loop: ir.Operation, bounds: tuple[int, int]) -> None:

@@ -246,7 +246,7 @@ def balanced(x: int32[16], z: int32[1]):
             run_time,
             "pipeline",
             ScheduleError,
-            r"rebalance k: the loop has no constant bounds, or may run no iteration; a tree takes",
+            r"rebalance k: the loop has bounds that only a run knows; a tree takes",
         ),
     ],
     ids=lambda v: getattr(v, "__name__", ""),

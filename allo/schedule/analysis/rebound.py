@@ -151,11 +151,11 @@ def _joined(bounds: Sequence[BoundMap]) -> BoundMap:
     return bounds[0] if len(bounds) == 1 else join_bounds(*bounds)
 
 
-def range_of(loop: ir.Operation) -> tuple[int, int] | None:
+def range_of(loop: ir.Operation, *, empty: bool = False) -> tuple[int, int] | None:
     """The first value that a loop's index takes in all runs of the loops around it, and one past the last.
 
     None where a bound is not linear, a step is not 1, the range depends on what is no index of these loops,
-    or the loop runs no iteration in some iteration of theirs.
+    or, unless ``empty`` runs are allowed, the loop runs no iteration in some iteration of theirs.
     """
     around = enclosing_loops(loop)
     if not all(is_affine_loop(op) for op in around):
@@ -170,6 +170,8 @@ def range_of(loop: ir.Operation) -> tuple[int, int] | None:
     outer, whole = _rows_of(around), _rows_of([*around, loop])
     if outer is None or whole is None or any({*row} - {None, *variables} for row in whole):
         return None
+    if empty:
+        return bounds[0][0].value, bounds[1][0].value
     met = _shape(whole, variables).project_out(isl.dim_type.set, len(around), 1)
     if not _shape(outer, variables[:-1]).is_subset(met):
         return None

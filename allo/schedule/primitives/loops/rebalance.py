@@ -63,11 +63,7 @@ def _add_up(s: ScheduleState, loop: FoundLoop, required: bool) -> None:
     if extent is not None and extent <= MOST_TERMS:
         add_up_iterations(loop.function, loop.op, found.reductions)
     elif required:
-        have = (
-            "has no constant bounds, or may run no iteration"
-            if extent is None
-            else f"has {extent} iterations"
-        )
+        have = "has bounds that only a run knows" if extent is None else f"has {extent} iterations"
         raise ScheduleError(
             f"{what}: the loop {have}; a tree takes a constant number of terms up to {MOST_TERMS}.",
             place,
