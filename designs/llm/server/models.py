@@ -17,13 +17,13 @@ from allo.errors import AlloError, AlloWarning, DTypeWarning
 from ..checkpoints.load import Checkpoint, load_checkpoint
 from ..checkpoints.packages import SMOLLM2, packaged
 from ..checkpoints.quantize import QuantizedModel, calibrate, quantize
-from ..checkpoints.rotation import smoothed, turned
 from ..config import Architecture
 from ..language.prose import load_prose, split_prose
 from ..language.speaker import FOLDER
 from ..language.tokenizer import Tokenizer
 from ..wide.build import schedule
 from ..wide.parameters import Wide, WidthError, check_wide
+from ..wide.quantized import quantize_for
 from .engine import WideEngine
 from .served import Served
 
@@ -88,9 +88,8 @@ def prepare(name: str, bits: int = 8, context: int | None = None) -> Prepared:
     model = loaded.model
     if context is not None:
         model = dataclasses.replace(model, context=min(context, model.context))
-    own_steps = model.rms and model.gated and bits == 8
-    wide = fitting(model, bits, own_steps)
-    weights = _integers(loaded, tokenizer, model, bits, wide.block)
+    wide = fitting(model, bits, own_steps=model.rms and model.gated)
+    weights = _integers(loaded, tokenizer, model, wide)
     label = name if name in known else Path(name).resolve().stem
     served = Served(label, tokenizer, model.context, loaded.ends, loaded.chat)
     return Prepared(served, weights, wide)
@@ -119,24 +118,24 @@ def fitting(model: Architecture, bits: int, own_steps: bool) -> Wide:
 def _accelerators(model: Architecture, bits: int, own_steps: bool) -> Iterator[Wide]:
     heads = [n for n in (4, 3, 2, 1) if model.kv_heads % n == 0]
     for channels, lanes, vector, parts in itertools.product(
-        (32, 16, 8, 4, 2, 1), (64, 32, 16, 8), (16, 8, 4, 2), (8, 4, 2, 1)
+        (32, 16, 8, 4, 2, 1),
+        (64, 32, 16, 8) if bits == 8 else (32, 16, 8),
+        (16, 8, 4, 2),
+        (8, 4, 2, 1),
     ):
         wide = Wide(channels, lanes, vector, heads[0], parts=parts, bits=bits)
-        yield dataclasses.replace(wide, block=wide.activations if own_steps else 0)
+        yield dataclasses.replace(wide, block=lanes if own_steps else 0)
 
 
 def _integers(
-    loaded: Checkpoint, tokenizer: Tokenizer, model: Architecture, bits: int, block: int
+    loaded: Checkpoint, tokenizer: Tokenizer, model: Architecture, wide: Wide
 ) -> QuantizedModel:
     """The model in integers; calibrated on the repository's prose where its files hold no scales."""
     params, scales = dict(loaded.params), loaded.scales
     if "position" in params:
         params["position"] = params["position"][: model.context]
-    if scales is None or block:
-        text = split_prose(load_prose())[0][:CALIBRATION_CHARACTERS]
-        tokens = tokenizer.encode(text)[: min(CALIBRATION_TOKENS, model.context)]
-        batches = [np.array([tokens])]
-        if block:
-            params = turned(model, smoothed(model, params, batches))
-        scales = calibrate(model, params, batches)
-    return quantize(model, params, scales, bits, block=block)
+    text = split_prose(load_prose())[0][:CALIBRATION_CHARACTERS]
+    batches = [np.array([tokenizer.encode(text)[: min(CALIBRATION_TOKENS, model.context)]])]
+    if wide.block:
+        return quantize_for(wide, model, params, batches)
+    return quantize(model, params, scales or calibrate(model, params, batches), wide.bits)

@@ -112,6 +112,8 @@ def test_an_accelerator_is_found_for_any_shape():
     )  # fmt: skip
     wide = fitting(small, 8, True)
     assert (wide.channels, wide.lanes, wide.heads, wide.block) == (32, 64, 3, 64)
+    wide = fitting(small, 4, True)
+    assert (wide.channels, wide.lanes, wide.bits, wide.block) == (32, 32, 4, 32)
     odd = dataclasses.replace(small, d=72, head_dim=8, ffn=72, rotary=small.rotary[:4])
     assert fitting(odd, 8, False).channels == 8
     with pytest.raises(WidthError, match="do not divide the"):
