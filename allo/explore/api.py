@@ -191,7 +191,8 @@ def _check(objective: str, seconds: float, **numbers: float | None) -> None:
 
 def _warn_if_short(search: Search, best: Built) -> None:
     """Tell that the time was too short for a single choice of the model."""
-    if best.choice is None and search.trace.ended == NO_TIME and search.trace.looked_at:
+    plain = best.choice is None and search.trace.cycles == search.trace.plain
+    if plain and search.trace.ended == NO_TIME and search.trace.looked_at:
         gap = search.trace.gap
         above = "" if gap is None else f", {gap:.0%} above the bound"
         warnings.warn(
