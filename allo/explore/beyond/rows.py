@@ -39,9 +39,8 @@ def try_rows(search: Builder) -> None:
 
 def _narrow(search: Builder, loops: dict[int, int], *, dataflow: bool) -> None:
     """Wider intervals by what is too much of a design, then narrower ones until it is too much again."""
-    blocks = {
-        number: blocks_of(search.kernel, search.units, number, at) for number, at in loops.items()
-    }
+    units = search.units
+    blocks = {number: blocks_of(search.kernel, units, number, at) for number, at in loops.items()}
     interval = least_interval(search.asked.limits.dsp, blocks.values(), dataflow=dataflow)
     fits, tried = False, set[int]()
     for _ in range(TRIES):
@@ -76,7 +75,7 @@ def least_interval(limit: int | None, blocks: Collection[int], *, dataflow: bool
     """
     if not limit:
         return 1
-    return max(1, ceil((sum(blocks) if dataflow else max(blocks)) / limit))
+    return max(1, ceil((sum(blocks) if dataflow else max(blocks, default=0)) / limit))
 
 
 def blocks_of(kernel: Kernel, units: Units, number: int, place: int) -> int:
