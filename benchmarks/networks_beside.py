@@ -88,6 +88,7 @@ class Beside:
         rate: the published samples a second.
         source: who published it.
         before: of layers on streams, samples of the smaller call, which fill all layers.
+        sizes: whether the smallest depths of its FIFOs are searched, too.
     """
 
     file: str
@@ -97,6 +98,7 @@ class Beside:
     rate: float
     source: str
     before: int = 0
+    sizes: bool = False
 
 
 NETWORKS = {
@@ -124,6 +126,7 @@ NETWORKS = {
         2_432,
         "fpgaConvNet, closed",
         2,
+        True,
     ),
     "mobilenet": Beside(
         "tflite/person_mobilenet_int8.tflite",
@@ -159,6 +162,21 @@ def measured(network: Beside, folder: Path, samples: int) -> Any:
     return rtl
 
 
+def sized(network: Beside, folder: Path) -> list[Row]:
+    """Bits of FIFOs with which a call of two images takes as long as with FIFOs that are never full."""
+    if not network.sizes:
+        return []
+    s = network.schedule(folder / network.file, 2)
+    found = s.size_fifos(device=BOARD.family, clock_mhz=CLOCK_MHZ, warnings=False)
+    before, after = found.bits_before, found.bits
+    key = network.key.removesuffix(".beside")
+    figures = {f"{key}.sized.bits": after, f"{key}.streams.bits": before}
+    note = (
+        f"{found.cycles:,} cycles of two images, {found.unbounded:,} with endless FIFOs, foretold"
+    )
+    return [Row("bits of FIFOs, sized", after, "bit", "before", before, True, note, figures)]
+
+
 def foretold(rtl: Any) -> str:
     """The cycles of a call as its report foretells them, where a region is not too large for that."""
     return f"foretold {rtl.report.cycles:,}" if rtl.report.cycles else "not foretold"
@@ -183,10 +201,11 @@ def rows_of(name: str, folder: Path, samples: int) -> list[Row]:
     )
     what = f"{name}, samples a second"
     rows = [Row(what, rate, "1/s", network.source, network.rate, False, note, figures)]
-    return rows + [
+    rows += [
         Row(f"{name}, {kind.upper()} of a Zynq-7020", count, "", "there are", THERE[kind], True)
         for kind, count in taken.items()
     ]
+    return rows + sized(network, folder)
 
 
 def main() -> int:

@@ -20,6 +20,8 @@ from allo.models.origin import EachSample
 from allo.models.streams.schedule import StreamSchedule
 from allo.models.trial import Trial, synthesised, try_network
 from allo.qonnx.executor import executor, float_activations
+from allo.qonnx.trees.entry import evaluator, from_trees_for_trial
+from allo.qonnx.trees.reading import is_ensemble
 from allo.tflite.interpreter import interpreter
 
 from .build import write_text
@@ -35,7 +37,9 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def network(
-        file: Annotated[Path, typer.Argument(help="a .onnx file of QONNX, or a .tflite file")],
+        file: Annotated[
+            Path, typer.Argument(help="a .onnx file of QONNX or of trees, or a .tflite file")
+        ],
         data: Annotated[
             Path | None,
             typer.Option(help=".npy of samples, or .npz of inputs by name and labels; else random"),
@@ -143,6 +147,8 @@ def _schedule(file: Path, **options: Any) -> Any:
     """The schedule of a network."""
     if file.suffix == ".tflite":
         return from_tflite(file, target="mlir", **options)
+    if file.suffix == ".onnx" and file.is_file() and is_ensemble(file):
+        return from_trees_for_trial(file, options)
     if file.suffix == ".onnx":
         return from_qonnx(file, target="mlir", **options)
     raise ModelError(
@@ -169,8 +175,8 @@ def _synthesised(trial: Trial, schedule: Any, name: str, clock: float) -> Trial:
 
 
 def _pipelined(schedule: Any) -> None:
-    """Pipeline the inner loops of layers on arrays; those on streams are."""
-    if not isinstance(schedule, StreamSchedule):
+    """Pipeline the inner loops of layers on arrays; those on streams are, and an ensemble has none."""
+    if not isinstance(schedule, StreamSchedule) and any(c.nests for c in schedule.choices):
         schedule["**"].pipeline()
 
 
@@ -179,6 +185,8 @@ def _read(file: Path, options: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any
     schedule = _schedule(file, **options)
     if file.suffix == ".tflite":
         return schedule, {"TFLite's interpreter": interpreter(file)}
+    if is_ensemble(file):
+        return schedule, {"ONNX's evaluator": evaluator(file)}
     judges = {"qonnx's executor": executor(file)}
     plain = float_activations(file)
     return schedule, judges if plain is None else {**judges, "activations in float32": plain}

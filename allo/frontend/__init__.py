@@ -1,8 +1,8 @@
 """From a Python function to core IR: resolve, elaborate, emit.
 
 :func:`build_module` is the way in; :class:`KernelModule` is what comes out. ``from_pytorch``,
-``from_brevitas``, ``from_keras``, ``from_qonnx`` and ``from_tflite``, the ways in for models, are in packages
-above; they are published here.
+``from_brevitas``, ``from_keras``, ``from_qonnx``, ``from_tflite`` and ``from_trees``, the ways in for models,
+are in packages above; they are published here.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ def __getattr__(name: str) -> Any:
         return import_module("allo.torch").from_pytorch
     if name == "from_qonnx":
         return import_module("allo.qonnx").from_qonnx
+    if name == "from_trees":
+        return import_module("allo.qonnx.trees").from_trees
     if name == "from_keras":
         return import_module("allo.qonnx.exports.keras").from_keras
     if name == "from_brevitas":

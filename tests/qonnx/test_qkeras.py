@@ -205,6 +205,10 @@ def model(*layers, kind="Sequential", weights=None, shape=(None, 4)):
 
 REFUSED = [
     (entry("QLSTM"), "Layer 'it' is QLSTM which is not supported.\nhelp: write from_qonnx"),
+    (
+        entry("HDenseBatchNorm"),
+        "(?s)'it' is HDenseBatchNorm of HGQ's first.*layers on Keras 3, which",
+    ),
     (entry("QDens"), "(?s)QDens which is not supported.*did you mean 'QDense'"),
     (
         entry("QActivation", activation="bernoulli(alpha=1)"),

@@ -13,6 +13,7 @@ from .arithmetic import Array
 from .editing import listed, resolved
 from .floats import FLOAT_OPERATORS, ROUND
 from .levels import LEVELS, decoded
+from .trees import REFERENCE as TREES
 
 Arguments = dict[str, Any]
 
@@ -278,6 +279,7 @@ OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "quantized.mean": _mean,
     **{f"aten.max_pool{n}d.default": _max_pool for n in (1, 2, 3)},
     **LEVELS,
+    **TREES,
     "levels.matmul": lambda args, op: _matmul(decoded(args), op),
     **{f"levels.conv{n}d": lambda args, op: _convolution(decoded(args), op) for n in (1, 2)},
     **{

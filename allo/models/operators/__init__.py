@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ..body import Emitter
+from ..integers import trees
 from . import (
     attention,
     convolutions,
@@ -35,7 +36,7 @@ FAMILIES = (
     quantized,
 )
 
-INTEGERS = {**integers.INTEGERS, **levels.LEVELS, **tflite.OPERATORS}
+INTEGERS = {**integers.INTEGERS, **levels.LEVELS, **tflite.OPERATORS, **trees.EMITTERS}
 VIEWS = shapes.VIEWS
 OPERATORS: dict[str, Emitter] = {
     target: emit for family in FAMILIES for target, emit in family.OPERATORS.items()

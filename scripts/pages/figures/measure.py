@@ -62,6 +62,7 @@ BENCHMARKS = (
     Benchmark(("tflite",), "autoschedule_tflite", slow=True),
     Benchmark(("qonnx", "tflite"), "networks_beside", slow=True),
     Benchmark(("tables",), "lut_networks", slow=True),
+    Benchmark(("trees",), "trees", slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("routed",), "routed_halves", slow=True),
     Benchmark(("recurrences",), "recurrences"),

@@ -20,6 +20,8 @@ _NEAREST = {
     "Lambda": "layers of Keras in its place",
 }
 """What to write in place of layers that are not supported."""
+_HGQ_1 = ("HDense", "HConv", "HQuantize", "HActivation", "HAdd", "FixedPointQuantizer", "UnaryLUT")
+"""How the names of HGQ's layers of version 1 begin."""
 
 
 def written(network: Network) -> QWriter:
@@ -57,6 +59,12 @@ def _call(
     write = LAYERS.get(layer.kind)
     if write is None:
         known = ", ".join(sorted(LAYERS))
+        if layer.kind.startswith(_HGQ_1):
+            raise writer.refusal(
+                layer,
+                "of HGQ's first version (tf.keras), whose files are not read",
+                "build the network of HGQ2's layers on Keras 3, which from_keras takes.",
+            )
         near = _NEAREST.get(layer.kind)
         hint = f"write {near}; " if near else did_you_mean(layer.kind, LAYERS)
         raise writer.refusal(
