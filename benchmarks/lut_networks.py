@@ -9,7 +9,8 @@ compared with the network in NumPy, in floats. Where the teacher,
 measured on which both give the same class; a linear model that least squares fit to the teacher's draws is
 the peer. Accuracy on jets cannot be measured, since the data are not here. Clock and tables are
 estimates; the period is the longest path of the finished netlist, from a register in front of the input
-stream to one behind the output stream. Tables in Yosys are those of the whole design. TreeLUT's published
+stream to one behind the output stream. Tables in Yosys are those of the whole design, once with each table as
+a cell of the device and once as a text. Random functions are held against Yosys likewise. TreeLUT's published
 2.7 ns and 2,234 LUT at 76 % are Vivado's, of trees trained on the jets themselves. The teacher's file is also
 imported as it is, with its weights in the logic (`weights="embedded"`), samples in a memory.
 """
@@ -17,21 +18,28 @@ imported as it is, with its weights in the logic (`weights="embedded"`), samples
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import allo
 from allo.backend.devices import DEFAULT_DEVICE
 from allo.backend.synth import synthesize
 from allo.designs.quantised import jets
 from allo.frontend import from_qonnx
-from allo.ir.types import Int
+from allo.ir.types import Int, UInt
 from benchmarks.device import longest
 from benchmarks.harness import ROOT, Row, finish
 
 CLOCK_MHZ = 150.0
+INSTANCE = re.compile(
+    r"allo_table_6 #\(\.WORDS\((\S+)\)\) \w+ \(\.a\((.*?)\), \.y\((\w+)\)\);", re.DOTALL
+)
+FUNCTIONS, SIZES = 8, (6, 8, 10)
+"""Random functions, and the bits that each reads."""
 IMPORTED_MHZ = 112.0
 TEACHER = "shared/networks/qonnx/jet_tagging_6bit.onnx"
 
@@ -92,6 +100,7 @@ def measure(clock: float, samples: int) -> list[Row]:
         raise RuntimeError("The tagger's netlist is not that of the hardware simulated.")
     period = longest(again, again.design.netlist, DEFAULT_DEVICE).delay_ns
     made = synthesize(hardware.verilog, "tagger", DEFAULT_DEVICE)
+    plain = synthesize(told_plainly(hardware.verilog), "tagger", DEFAULT_DEVICE)
     lut, latency = report.resources["lut"], loop.depth * period
     note = (
         f"{loop.depth} cycle of {period:.2f} ns; {report.resources['ff']} registers; "
@@ -103,7 +112,8 @@ def measure(clock: float, samples: int) -> list[Row]:
         f"{key}.ns_latency": round(latency, 1),
         f"{key}.ff": report.resources["ff"],
     }
-    figures |= {f"{key}.yosys.lut": made.lut, f"{key}.interval": loop.ii}
+    figures |= {f"{key}.yosys.lut": made.lut, f"{key}.plain.lut": plain.lut}
+    figures[f"{key}.interval"] = loop.ii
     what = "jet tagger of tables"
     return [
         Row(f"{what}: from input to output", latency, "ns", "goal", 5, True, note, figures),
@@ -111,8 +121,54 @@ def measure(clock: float, samples: int) -> list[Row]:
         Row(f"{what}: LUT by estimate", lut, "LUT", "goal", 5_000, True),
         Row(f"{what}: the same", lut, "LUT", "TreeLUT, published", 2_234),
         Row(f"{what}: LUT by estimate", lut, "LUT", "Yosys", made.lut),
+        Row(f"{what}: LUT in Yosys", made.lut, "LUT", "tables as texts", plain.lut, True),
         Row(f"{what}: interval", loop.ii, "cycles", "goal", 1, True),
         *agreement(net),
+    ]
+
+
+def told_plainly(verilog: str) -> str:
+    """The text in which a table is the word that is chosen, for synthesis too."""
+    return INSTANCE.sub(r"wire [63:0] \3_words = \1; assign \3 = \3_words[\2];", verilog)
+
+
+def random_tables(inputs: int) -> list[Row]:
+    """Rows of eight random functions of so many bits, whose estimate and tables are held against Yosys.
+
+    Raises:
+        RuntimeError: an output differs from the functions' values.
+    """
+    rng = np.random.default_rng(inputs)
+    values = rng.integers(0, 2, (FUNCTIONS, 1 << inputs)).astype(np.uint8)
+
+    def functions(x: UInt(inputs)[FUNCTIONS, FUNCTIONS], y: UInt(1)[FUNCTIONS, FUNCTIONS]):  # type: ignore[valid-type]
+        held: UInt(1)[FUNCTIONS, 1 << inputs] = values
+        for t in range(FUNCTIONS):
+            for j in range(FUNCTIONS):
+                y[t, j] = held[j, x[t, j]]
+
+    s = allo.customize(functions)
+    s.tabulate("j")
+    s.partition(s.x, dim=2)
+    s.partition(s.y, dim=2)
+    s.pipeline("t")
+    hardware = s.build(target="verilog", simulator="jit", device=DEFAULT_DEVICE, clock_mhz=100.0)
+    x = rng.integers(0, 1 << inputs, (FUNCTIONS, FUNCTIONS)).astype(
+        np.uint16 if inputs > 8 else np.uint8
+    )
+    found = np.zeros((FUNCTIONS, FUNCTIONS), np.uint8)
+    hardware(x, found)
+    if not np.array_equal(found, values[np.arange(FUNCTIONS), x]):
+        raise RuntimeError(f"Random tables of {inputs} bits: outputs differ.")
+    lut = hardware.report.resources["lut"]
+    texts = hardware.verilog, told_plainly(hardware.verilog)
+    made, plain = (synthesize(text, "functions", DEFAULT_DEVICE).lut for text in texts)
+    key, what = f"tables.random{inputs}", f"{FUNCTIONS} random tables of {inputs} bits"
+    figures = {f"{key}.lut": lut, f"{key}.yosys.lut": made, f"{key}.plain.lut": plain}
+    near = bool(abs(lut / made - 1) <= 0.1)
+    return [
+        Row(f"{what}: LUT by estimate", lut, "LUT", "Yosys", made, near, figures=figures),
+        Row(f"{what}: LUT in Yosys", made, "LUT", "tables as texts", plain),
     ]
 
 
@@ -162,6 +218,7 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=256)
     given, rest = parser.parse_known_args()
     rows = [*measure(given.clock, given.samples), *imported(given.imported_clock, given.samples)]
+    rows += [row for inputs in SIZES for row in random_tables(inputs)]
     return finish("lut_networks", "Networks of lookup tables", rows, rest)
 
 

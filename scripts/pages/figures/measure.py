@@ -43,6 +43,12 @@ BENCHMARKS = (
         ("--only", "16x64_6bit", "8x24_8bit", "24x8_4bit", "jet"),
         slow=True,
     ),
+    Benchmark(
+        ("constants",),
+        "popcounts",
+        ("--only", "count_16", "count_64", "count_256", "--family", "xcup"),
+        slow=True,
+    ),
     Benchmark(("estimates",), "estimate_halves"),
     Benchmark(("external",), "rtl_gather"),
     Benchmark(("external",), "rtl_scatter"),
