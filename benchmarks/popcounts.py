@@ -172,7 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Sums of bits", add_help=False)
     parser.add_argument("--only", nargs="*", choices=list(CASES), default=list(CASES))
     parser.add_argument(
-        "--family", nargs="*", default=[DEFAULT_DEVICE, "ecp5"], help="devices of the tables"
+        "--family", nargs="*", default=[DEFAULT_DEVICE], help="devices of the tables"
     )
     given, rest = parser.parse_known_args()
     rows = [row for name in given.only for row in measure(CASES[name](), given.family)]

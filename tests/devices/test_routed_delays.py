@@ -16,7 +16,7 @@ import pytest
 from allo.backend import devices
 from allo.backend.devices import OperatorDelays, family
 from allo.backend.rtl.float.formats import FORMATS
-from allo.backend.rtl.float.paths import add_by_paths
+from allo.backend.rtl.float.quick.paths import add_by_paths
 from allo.backend.rtl.netlist.modules import Netlist as Modules
 from allo.backend.rtl.operators import OperatorLibrary
 from allo.backend.rtl.operators.modules import pipelined_module

@@ -46,7 +46,7 @@ BENCHMARKS = (
     Benchmark(
         ("constants",),
         "popcounts",
-        ("--only", "count_16", "count_64", "count_256", "--family", "xcup"),
+        ("--only", "count_16", "count_64", "count_256"),
         slow=True,
     ),
     Benchmark(("estimates",), "estimate_halves"),

@@ -118,11 +118,8 @@ def spreading(z: Sizes) -> Stage:
                         with allo.meta_else():
                             levels: UInt(8 * V) = part[0 : 8 * V]
                             behind: UInt(8 * K) = levels
-                            shifted: UInt(8 * K) = (wide_word >> (8 * V)) | (
-                                behind << (8 * (K - V))
-                            )
-                            wide_word = shifted
-                            whole: UInt(8 * K + MORE) = shifted
+                            wide_word = (wide_word >> (8 * V)) | (behind << (8 * (K - V)))
+                            whole: UInt(8 * K + MORE) = wide_word
                             with allo.meta_if(MORE == EXTRA):
                                 whole[8 * K : 8 * K + EXTRA] = part[8 * V : 8 * V + EXTRA]
                             with allo.meta_else():

@@ -29,20 +29,11 @@ def multiply_offsets[L, C, D, QKV, INNER, UP, FFN, LAYERS, OUTS, MOST](
     x: UInt(16 * L + 40)[max(D, FFN) // (2 * L)]
     for job in range(4 * LAYERS + min(OUTS, 1)):
         kind: int32 = job & 3
-        groups: int32 = D // (2 * L)
-        outs: int32 = D // C
-        whole: UInt(1) = 0
-        if job == 4 * LAYERS:
-            outs = OUTS
-            whole = 1
-        elif kind == 0:
-            outs = QKV // C
-        elif kind == 1:
-            groups = INNER // (2 * L)
-        elif kind == 2:
-            outs = UP // C
-        elif kind == 3:
-            groups = FFN // (2 * L)
+        whole: UInt(1) = 1 if job == 4 * LAYERS else 0
+        of_layer: int32 = QKV // C if kind == 0 else (UP // C if kind == 2 else D // C)
+        outs: int32 = OUTS if whole == 1 else of_layer
+        wide: int32 = INNER if kind == 1 else (FFN if kind == 3 else D)
+        groups: int32 = wide // (2 * L)
         for fill in range(groups):
             x[fill] = inputs.get()
         pieces: int32 = 2 * groups if whole == 1 else groups
@@ -58,16 +49,13 @@ def multiply_offsets[L, C, D, QKV, INNER, UP, FFN, LAYERS, OUTS, MOST](
             weights: UInt(8 * L) = words.get()
             place: UInt(16) = (at >> 1) if whole == 1 else at
             taken: UInt(16 * L + 40) = x[place]
-            front: UInt(8 * L) = taken[0 : 8 * L]
-            back: UInt(8 * L) = taken[8 * L : 16 * L]
-            front_more: UInt(20) = taken[16 * L : 16 * L + 20]
-            back_more: UInt(20) = taken[16 * L + 20 : 16 * L + 40]
             second: UInt(1) = whole & at
             is_back: UInt(1) = 1 if (whole == 0 or second == 1) else 0
-            for_low: UInt(8 * L) = back if second == 1 else front
-            for_high: UInt(8 * L) = back if is_back == 1 else front
-            low_more: UInt(20) = back_more if second == 1 else front_more
-            high_more: UInt(20) = back_more if is_back == 1 else front_more
+            for_low: UInt(8 * L) = taken[8 * L : 16 * L] if second == 1 else taken[0 : 8 * L]
+            for_high: UInt(8 * L) = taken[8 * L : 16 * L] if is_back == 1 else taken[0 : 8 * L]
+            mores: UInt(40) = taken[16 * L : 16 * L + 40]
+            low_more: UInt(20) = mores[20:40] if second == 1 else mores[0:20]
+            high_more: UInt(20) = mores[20:40] if is_back == 1 else mores[0:20]
             low_sum: int32 = 0
             high_sum: int32 = 0
             for p in range(L):
