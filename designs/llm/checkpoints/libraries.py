@@ -1,4 +1,4 @@
-"""The packages of the extra ``llm``, imported where they are used: they read the files of models."""
+"""The packages of extras, imported where they are used: those of ``llm`` read the files of models."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from typing import Any
 from allo.errors import ToolMissingError
 
 
-def library(name: str) -> Any:
-    """A module of ``safetensors``, ``tokenizers`` or ``gguf``.
+def library(
+    name: str, extra: str = "llm", lacks: str = "a checkpoint's files cannot be read without it"
+) -> Any:
+    """A module of an optional package, by default ``safetensors``, ``tokenizers`` or ``gguf``.
+
+    Args:
+        extra: the extra that brings it.
+        lacks: what cannot be done without it.
 
     Raises:
-        ToolMissingError: when it is not installed; the message names the extra that brings it.
+        ToolMissingError: when it is not installed; the message names the extra.
     """
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ToolMissingError(
-            f"The package {name.split('.')[0]!r} cannot be imported, and a checkpoint's files "
-            "cannot be read without it.",
-            help='run `pip install "allo[llm]"`; in a checkout, run `scripts/setup`.',
+            f"The package {name.split('.')[0]!r} cannot be imported, and {lacks}.",
+            help=f'run `pip install "allo[{extra}]"`; in a checkout, run `scripts/setup`.',
             notes=(str(error).split("\n")[0],),
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,7 +50,7 @@ class Answer:
         self._said: list[int] = []
         self._scored: list[Scored] = []
         self._cycles: int | None = None
-        self._sampler: Sampler | None = None
+        self._sampler = _sampler(request)
 
     def work(self) -> Work:
         """The next step."""
@@ -87,12 +88,6 @@ class Answer:
             logits = logits.astype(np.float32, copy=True)
             for token, times in Counter(self._said).items():
                 logits[token] -= np.float32(r.presence + r.frequency * times)
-        if self._sampler is None:
-            greedy = r.temperature == 0
-            candidates = min(r.candidates or len(logits), len(logits))
-            self._sampler = Sampler(
-                1 if greedy else candidates, 1.0 if greedy else r.temperature, r.seed, r.share
-            )
         return self._sampler.choose(logits)
 
     def _score(self, logits: np.ndarray, token: int) -> Scored:
@@ -123,3 +118,12 @@ class Answer:
     def _done(self, reason: str) -> None:
         prompt = len(self._request.prompt)
         self.deliver(Done(reason, prompt, len(self._said), self._reused, self._cycles))
+
+
+def _sampler(request: Request) -> Sampler:
+    """What chooses the tokens of an answer: of all of the vocabulary, where no number is asked for."""
+    if request.temperature == 0:
+        return Sampler()
+    return Sampler(
+        request.candidates or sys.maxsize, request.temperature, request.seed, request.share
+    )

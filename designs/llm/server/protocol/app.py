@@ -45,12 +45,10 @@ def make_app(served: Served, scheduler: Scheduler) -> Any:
         return http.JSONResponse({"object": "list", "data": [about()]})
 
     async def model(request: Any) -> Any:
-        name = request.path_params["name"]
-        if name != served.name:
-            said = f"There is no model {name!r} here."
-            return http.JSONResponse(
-                {"error": {"message": said, "type": "invalid_request_error"}}, status_code=404
-            )
+        try:
+            asked.check_model(request.path_params["name"], served)
+        except RequestError as error:
+            return refused(error)
         return http.JSONResponse(about())
 
     async def health(_: Any) -> Any:

@@ -89,11 +89,20 @@ def _fields(body: Mapping[str, Any], served: Served) -> Fields:
     name = fields.any("model")
     if not isinstance(name, str):
         raise wrong("model", name, f"the name of the model, {served.name!r}")
+    check_model(name, served)
+    return fields
+
+
+def check_model(name: str, served: Served) -> None:
+    """Refuse another model.
+
+    Raises:
+        UnknownModelError: naming both.
+    """
     if name != served.name:
         raise UnknownModelError(
             f"There is no model {name!r} here.", parameter="model", help=f"ask for {served.name!r}."
         )
-    return fields
 
 
 def _asked(

@@ -8,8 +8,6 @@ from typing import Any
 
 from ..request import Done, Event, Failed, Piece, Scored
 
-_LENGTHS = {"stop": "stop", "length": "length", "cancelled": "stop"}
-
 
 @dataclass(slots=True)
 class Choice:
@@ -72,7 +70,7 @@ class Form:
 
     def last(self, number: int, done: Done) -> dict[str, Any]:
         """What ends a choice."""
-        return self._part(number, {} if self.chat else "", _LENGTHS[done.reason])
+        return self._part(number, {} if self.chat else "", _reason(done))
 
     def used(self, choices: Sequence[Choice]) -> dict[str, Any]:
         """The numbers of tokens, behind all pieces."""
@@ -97,7 +95,7 @@ class Form:
             "index": number,
             **({"message": message} if self.chat else {"text": choice.text}),
             "logprobs": self._scores(choice.tokens, 0),
-            "finish_reason": _LENGTHS[choice.done.reason] if choice.done else None,
+            "finish_reason": _reason(choice.done) if choice.done else None,
         }
 
     def _scores(self, tokens: Sequence[Scored], before: int) -> dict[str, Any] | None:
@@ -118,6 +116,11 @@ def usage(choices: Iterable[Choice]) -> dict[str, Any]:
         "prompt_tokens_details": {"cached_tokens": sum(each.reused for each in done)},
         **({"allo": {"cycles": sum(cycles)}} if cycles else {}),
     }
+
+
+def _reason(done: Done) -> str:
+    """Why an answer ended, by the protocol's names, which know no cancelled ones."""
+    return "length" if done.reason == "length" else "stop"
 
 
 def _message_scores(tokens: Sequence[Scored]) -> dict[str, Any]:
