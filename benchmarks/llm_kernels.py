@@ -96,7 +96,7 @@ def kernels(lanes: int) -> list[Kernel]:
     per_sum, per_element = terms(c)
     outs = outputs // wide.channels
     first, behind = (lanes, wide.channels, c.d, qkv), (up, c.ffn, c.layers, outs)
-    in_blocks = (lanes, wide.channels, c.d, c.ffn, c.layers, outs)
+    in_blocks = (lanes, wide.channels, c.d, qkv, up, c.ffn, c.layers, outs)
     head = (c.head_dim, c.heads // units, 1, c.context, c.layers)
     v, parts = wide.vector, wide.parts
     norm = (c.d, v, v.bit_length() - 1, parts, parts.bit_length() - 1, c.layers, per_element)

@@ -80,6 +80,10 @@ FEATURES: tuple[Feature, ...] = (
         "groups", "queries that share keys and values", ("heads", "kv_heads"),
         lambda m: m.heads != m.kv_heads,
     ),
+    Feature(
+        "groups of an encoder", "queries that share keys and values of an encoder",
+        ("heads", "kv_heads", "causal"), lambda m: m.heads != m.kv_heads and not m.causal,
+    ),
     Feature("inner", "heads that do not fill the hidden width", ("heads", "head_dim", "d"), _is_inner),
     Feature("no biases", "linear layers without any bias", ("biases",), lambda m: not m.biases),
     Feature(
@@ -131,7 +135,7 @@ DESIGNS: dict[str, Design] = {
     ),
     "block": Design(
         "The accelerator for blocks",
-        frozenset({"encoder", "eps", "gelu_tanh", "gelu"}),
+        frozenset({"encoder", "eps", "gelu_tanh", "gelu", "groups", "no biases"}),
         f"decode with the wide accelerator, one token a step, or {_REFERENCE}.",
     ),
     "devices": Design(
@@ -143,7 +147,7 @@ DESIGNS: dict[str, Design] = {
         "The integer model",
         frozenset({
             "encoder", "decoder, norms behind", "rms", "eps", "rotary", "rotary in part", "groups",
-            "inner", "no biases", "windows", "long",
+            "groups of an encoder", "inner", "no biases", "windows", "long",
         }) | _EVERY_ACTIVATION,
         "compute it by the float model.",
     ),

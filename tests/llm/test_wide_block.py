@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from allo.backend.sim import MemoryChannel, PerBank
-from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_block_step
 from allo.designs.llm.wide.block.host import feed, make_block_memories
@@ -20,6 +20,11 @@ from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 
 CONFIG = GPTConfig(layers=2, d=64, heads=4, ffn=128, context=16, vocab=30)
+GROUPS = Architecture(
+    family="gpt2", layers=2, d=64, heads=8, kv_heads=4, head_dim=8, ffn=128, context=16, vocab=30,
+    activation="gelu_tanh", eps=1e-5, biases=(),
+)  # fmt: skip
+"""Two queries share a head of keys and values, and no layer has a bias."""
 WIDE = Wide(channels=4, lanes=8, vector=4, heads=2, prefetch=512, gelu_interval=1)
 BLOCK = Block(rows=2, tokens=4, most=12, norms=2)
 TOKENS = np.array([3, 29, 0, 17, 17, 5, 9, 1, 2, 11, 4, 8], np.int32)
@@ -56,21 +61,24 @@ def assert_speaks(module, weights, expected, wide: Wide, block: Block, steps) ->
 
 
 @pytest.mark.parametrize(
-    ("wide", "block"),
+    ("config", "wide", "block"),
     [
-        (WIDE, BLOCK),
+        (CONFIG, WIDE, BLOCK),
         pytest.param(
+            CONFIG,
             dataclasses.replace(WIDE, channels=8),
             Block(rows=1, tokens=2, most=12, norms=1),
             marks=pytest.mark.slow,
         ),
-        (dataclasses.replace(WIDE, heads=1), Block(rows=3, tokens=6, most=12, norms=4)),
+        (GROUPS, dataclasses.replace(WIDE, heads=1), Block(rows=3, tokens=6, most=12, norms=4)),
     ],
     ids=["two", "one", "three"],
 )
-def test_prompts_on_the_cpu_in_steps_of_any_size(weights, expected, wide: Wide, block: Block):
+def test_prompts_on_the_cpu_in_steps_of_any_size(config, wide: Wide, block: Block):
     """Rows that divide nothing, blocks that are not full; and what the schedule says of memories holds."""
-    module = schedule_block(CONFIG, wide, block).build(target="simulator", check_dependences=True)
+    weights = random_weights(config, seed=7)
+    expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
+    module = schedule_block(config, wide, block).build(target="simulator", check_dependences=True)
     for steps in ([12], [1, 1, 5, 4], [7, 1, 3]):
         assert_speaks(module, weights, expected, wide, block, steps)
 

@@ -5,6 +5,8 @@ A step has seven tokens in blocks of four and three; R = 2, so that the last row
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -44,11 +46,12 @@ def by_groups(results: np.ndarray) -> np.ndarray:
 
 
 def test_a_loader_reads_a_job_again_for_every_block():
-    words = LAYERS * (4 * D * D + 2 * FFN * D) // (C * LANES) + OUTPUTS * D // (C * LANES)
-    s = allo.customize(linear.fetch_blocks, instantiate=[LANES, C, D, FFN, LAYERS, words])
-    build = hardware(linear.schedule_fetch_blocks(s))
-    memory = np.arange(words, dtype=np.uint64)
     sizes = [a * b // (C * LANES) for a, b in SIZES]
+    last = OUTPUTS * D // (C * LANES)
+    s = allo.customize(linear.fetch_blocks, instantiate=[LANES, *sizes[:4], LAYERS, last])
+    build = hardware(linear.schedule_fetch_blocks(s))
+    words = sum(sizes) + last
+    memory = np.arange(words, dtype=np.uint64)
     jobs = np.split(memory, np.cumsum(sizes))
     expected = np.concatenate([np.tile(job, WAVES) for job in jobs[:-1]] + [jobs[-1]])
     got = np.zeros(len(expected), np.uint64)
@@ -61,7 +64,9 @@ def test_a_loader_reads_a_job_again_for_every_block():
 
 def test_an_element_takes_a_word_once_for_a_block():
     outs = OUTPUTS // C
-    s = allo.customize(linear.multiply_block, instantiate=[LANES, C, D, FFN, LAYERS, outs, R, B])
+    s = allo.customize(
+        linear.multiply_block, instantiate=[LANES, C, D, 3 * D, FFN, FFN, LAYERS, outs, R, B]
+    )
     rng = np.random.default_rng(0)
     words, tokens, sums = [], [], []
     for rows, depth in [*SIZES, (OUTPUTS, D)]:
@@ -90,7 +95,7 @@ def test_an_element_takes_a_word_once_for_a_block():
 @pytest.mark.parametrize(("rows", "saved"), [(1, 0), (2, LANES), (3, LANES), (4, 2 * LANES)])
 def test_two_rows_have_the_products_of_a_weight_in_one_multiplier_block(rows: int, saved: int):
     """Without a cycle more; an odd row has blocks of its own."""
-    sizes = [LANES, C, D, FFN, LAYERS, OUTPUTS // C, rows, rows]
+    sizes = [LANES, C, D, 3 * D, FFN, FFN, LAYERS, OUTPUTS // C, rows, rows]
     s = allo.customize(linear.multiply_block, instantiate=sizes)
     packed = linear.schedule_multiply_block(s, 1, rows).estimate(clock_mhz=300)
     s.bind("mul", "dsp", axis="mac")
@@ -102,7 +107,7 @@ def test_two_rows_have_the_products_of_a_weight_in_one_multiplier_block(rows: in
 
 def test_the_values_of_a_key_have_two_products_in_a_multiplier_block():
     s = heads.schedule_mix_block(
-        allo.customize(heads.mix_block, instantiate=[HD, 2, CTX, LAYERS, B, 0])
+        allo.customize(heads.mix_block, instantiate=[HD, 2, 1, CTX, LAYERS, B, 0])
     )
     packed = s.estimate(clock_mhz=300)
     s.bind("mul", "dsp", axis="c")
@@ -110,16 +115,19 @@ def test_the_values_of_a_key_have_two_products_in_a_multiplier_block():
     assert apart.resources["dsp"] - packed.resources["dsp"] == HD // 2
 
 
-def test_a_table_is_taken_once_for_all_tokens():
+@pytest.mark.parametrize("terms", [2, 1])
+def test_a_table_is_taken_once_for_all_tokens(terms: int):
+    """Factors and biases, or factors alone."""
     rng = np.random.default_rng(1)
-    most = max(3 * D, FFN) // V
-    s = allo.customize(linear.rescale_block, instantiate=[V, C, D, FFN, LAYERS, OUTPUTS, B, most])
+    sizes = [V, C, D, 3 * D, FFN, LAYERS, OUTPUTS, terms, B]
+    s = allo.customize(linear.rescale_block, instantiate=sizes)
     places: list[list[np.ndarray]] = [[], [], [], []]
     sums, table = [], []
     for job, outputs in enumerate([*(rows for rows, _ in SIZES), OUTPUTS]):
         acc = rng.integers(-(2**24), 2**24, (COUNT, outputs)).astype(np.int32)
         factor, bias = rng.normal(0, 1, (2, outputs)).astype(F32)
-        table.append(np.stack([factor, bias], -1).reshape(-1))
+        bias *= terms - 1
+        table.append(np.stack([factor, bias][:terms], -1).reshape(-1))
         last = job == len(SIZES)
         for first, end in [(0, 1)] if last else BLOCKS:
             results = acc[first:end].astype(F32) * factor + bias
@@ -128,7 +136,7 @@ def test_a_table_is_taken_once_for_all_tokens():
     expected = [np.concatenate(place) for place in places]
     build = hardware(linear.schedule_rescale_block(s, 1, C // V))
     got = [np.zeros((len(e) // V, V), F32) for e in expected]
-    memory = words_of(np.concatenate(table), 64 * V)
+    memory = words_of(np.concatenate(table), 32 * terms * V)
     build(np.concatenate(sums).reshape(-1, V), memory, COUNT, WAVES, *got)
     for one, wanted in zip(got, expected, strict=True):
         assert np.array_equal(one.reshape(-1).view(np.uint32), wanted.view(np.uint32))
@@ -201,7 +209,7 @@ def test_pieces_become_words_of_several_tokens(run: int):
 
 
 def test_results_are_packed_to_words_of_a_head_for_each_token():
-    s = allo.customize(heads.pack_block, instantiate=[D, HD, V, C, LAYERS, B])
+    s = allo.customize(heads.pack_block, instantiate=[3 * D, HD, V, C, LAYERS, B])
     results = np.random.default_rng(4).normal(0, 90, (LAYERS, COUNT, 3 * D)).astype(F32)
     build = hardware(heads.schedule_pack_block(s, C // V))
     blocks = [layer[a:b] for layer in results for a, b in BLOCKS]
@@ -212,24 +220,25 @@ def test_results_are_packed_to_words_of_a_head_for_each_token():
     assert np.array_equal(words.view(np.int8), np.concatenate(small))
 
 
-@pytest.mark.parametrize("start", [0, 5])
-def test_every_token_of_a_block_sees_the_keys_up_to_its_own(start: int):
+@pytest.mark.parametrize(("start", "group"), [(0, 1), (5, 1), (0, 3), (5, 2)])
+def test_every_token_of_a_block_sees_the_keys_up_to_its_own(start: int, group: int):
+    """Heads of keys that one query has, or that some share: these leave behind each other."""
     per_unit = 2
     rng = np.random.default_rng(start)
     shape = (LAYERS, per_unit, CTX, HD)
     k, v = int8s(rng, *shape), int8s(rng, *shape)
-    q = int8s(rng, LAYERS, per_unit, COUNT, HD)
+    q = int8s(rng, LAYERS, per_unit, group, COUNT, HD)
     factors = np.array([2e-4, 4e-4], F32)
     asked, given, scores, peaks, sums, totals = [], [], [], [], [], []
     for layer in range(LAYERS):
         for first, end in BLOCKS:
             new = slice(start + first, start + end)
-            asked += [q[layer, :, first:end].reshape(-1), k[layer, :, new].reshape(-1)]
+            asked += [q[layer, :, :, first:end].reshape(-1), k[layer, :, new].reshape(-1)]
             given.append(v[layer, :, new].reshape(-1))
-            for head in range(per_unit):
-                for token in range(first, end):
+            for head, token in itertools.product(range(per_unit), range(first, end)):
+                for query in q[layer, head, :, token].astype(int):
                     seen = slice(0, start + token + 1)
-                    row = k[layer, head, seen].astype(int) @ q[layer, head, token].astype(int)
+                    row = k[layer, head, seen].astype(int) @ query
                     below = (row - row.max()).astype(F32)
                     levels = round_clamp(bitexact.exp(below * factors[layer]) * F32(255), 0, 255)
                     scores.append(row)
@@ -243,7 +252,7 @@ def test_every_token_of_a_block_sees_the_keys_up_to_its_own(start: int):
         held[:, :, start : start + COUNT] = 0
         return words_of(held.reshape(-1, HD), 8 * HD)[:, 0].copy()
 
-    sizes = [HD, per_unit, CTX, LAYERS, B, 0]
+    sizes = [HD, per_unit, group, CTX, LAYERS, B, 0]
     score = allo.customize(heads.score_block, instantiate=sizes)
     mix = allo.customize(heads.mix_block, instantiate=sizes)
     keys, values = cache(k), cache(v)

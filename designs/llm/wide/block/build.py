@@ -39,7 +39,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
     ]
     stages: list[Stage | Placed] = [
         linear.loading(z),
-        factors_loading(64 * v, z.sums // v),
+        factors_loading(32 * z.terms[0] * v, z.sums // v),
         vectors.gains_loading(z),
         vectors.embedding(z),
         Placed(vectors.summing(z), names={"come": "back" if z.encoder else "embedded"}),

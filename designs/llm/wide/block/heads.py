@@ -7,6 +7,9 @@ blocks come first, and the memories hold those of one layer.
 ``pack_block``  quantises q, k and v, and joins the output groups of a head, token by token.
 ``score_block`` keeps the block's keys, then multiplies each query with the keys it may see.
 ``mix_block``   keeps the block's values, and weights the values of the keys by softmax.
+
+A unit has ``H`` heads of keys and values, and ``G`` queries share each. They come head by head, and each head
+token by token; they are scored, and leave, token by token, the ``G`` of a token behind each other.
 """
 
 import allo
@@ -17,13 +20,13 @@ from ...constants import ROUND
 from ...stage import pipelined
 
 
-def pack_block[D, HD, V, C, LAYERS, B](
+def pack_block[QKV, HD, V, C, LAYERS, B](
     results: "Stream[float32[V], 4]",
     count: int32,
     waves: int32,
     words: "Stream[UInt(8 * HD), 4]",
 ):
-    """Three widths a layer and block: of queries, keys and values, a word for each head and token."""
+    """``QKV`` elements a layer and token: queries, keys and values, a word for each head and token."""
     groups: UInt(8 * C)[HD // C, B]
     last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
@@ -31,7 +34,7 @@ def pack_block[D, HD, V, C, LAYERS, B](
         for wave in range(last_wave + 1):
             last: UInt(8) = min(left, B) - 1
             left = left - B
-            total: UInt(24) = 3 * D // V * (last + 1)
+            total: UInt(24) = QKV // V * (last + 1)
             word: UInt(8 * C) = 0
             piece: UInt(8) = 0
             token: UInt(8) = 0
@@ -61,12 +64,12 @@ def pack_block[D, HD, V, C, LAYERS, B](
                 piece = 0 if piece == C // V - 1 else piece + 1
 
 
-def score_block[HD, H, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]", start: int32,
+def score_block[HD, H, G, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]", start: int32,
     count: int32, waves: int32, keys: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
     scores: "Stream[int32, 4]", peaks: "Stream[int32, 4]",
 ):  # fmt: skip
     """Scores of the tokens at ``start`` … of each block, head by head; behind each token's its peak."""
-    queries: UInt(8 * HD)[H * (B + WHOLE * (CTX - B))]
+    queries: UInt(8 * HD)[H * G * (B + WHOLE * (CTX - B))]
     last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
         left: int32 = count
@@ -96,6 +99,7 @@ def score_block[HD, H, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]", 
             end: UInt(16) = 0
             again: UInt(16) = 0
             following: UInt(16) = 0
+            turn: UInt(8) = 0
             best: int32 = 0
             last_key: UInt(31) = 0
             with allo.meta_if(WHOLE == 1):
@@ -103,9 +107,24 @@ def score_block[HD, H, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]", 
                 following = count - 1
                 last_key = H * n * count - 1
             with allo.meta_else():
-                come: UInt(16) = H * (last + 1)
-                for hq in range(come):
-                    queries[hq] = asked.get()
+                come: UInt(16) = H * G * (last + 1)
+                with allo.meta_if(G == 1):
+                    for hq in range(come):
+                        queries[hq] = asked.get()
+                with allo.meta_else():
+                    at: UInt(16) = 0
+                    origin: UInt(16) = 0
+                    of_head: UInt(8) = 0
+                    nth: UInt(8) = 0
+                    for hq in range(come):
+                        queries[at] = asked.get()
+                        behind: UInt(16) = (at if of_head == G - 1 else origin) + 1
+                        at = behind if nth == last else at + G
+                        origin = behind if nth == last else origin
+                        of_head = (
+                            (0 if of_head == G - 1 else of_head + 1) if nth == last else of_head
+                        )
+                        nth = 0 if nth == last else nth + 1
                 for hk in range(H):
                     for tk in range(n):
                         keys[(layer * H + hk) * CTX + first + tk] = asked.get()
@@ -114,8 +133,9 @@ def score_block[HD, H, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]", 
                 to_go = first
                 end = first + n - 1
                 again = first
-                following = first if n == 1 else first + 1
-                last_key = H * (n * first + (n * (n + 1)) // 2) - 1
+                following = first if n == 1 or G > 1 else first + 1
+                turn = G > 1
+                last_key = H * G * (n * first + (n * (n + 1)) // 2) - 1
             for key in range(last_key + 1):
                 upcoming: UInt(16) = following
                 query: UInt(8 * HD) = queries[q]
@@ -134,16 +154,21 @@ def score_block[HD, H, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]", 
                     with allo.meta_if(WHOLE == 1):
                         row = row + CTX if token == last else row
                         token = 0 if token == last else token + 1
-                    with allo.meta_else():
+                    with allo.meta_elif(G == 1):
                         row = row + CTX if following == again else row
                         following = again if following == end else following + 1
+                    with allo.meta_else():
+                        row = row + CTX if following == again and turn == 0 else row
+                        behind_it: UInt(16) = again if following == end else following + 1
+                        following = behind_it if turn == G - 1 else following
+                        turn = 0 if turn == G - 1 else turn + 1
                 j = 0 if to_go == 0 else j + 1
                 to_go = upcoming if to_go == 0 else to_go - 1
             left = left - B
             first = first + B
 
 
-def mix_block[HD, H, CTX, LAYERS, B, WHOLE](
+def mix_block[HD, H, G, CTX, LAYERS, B, WHOLE](
     given: "Stream[UInt(8 * HD), 4]", scores: "Stream[int32, 4]", peaks: "Stream[int32, 4]",
     start: int32, count: int32, waves: int32, factors: "float32[LAYERS]",
     values: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
@@ -174,6 +199,7 @@ def mix_block[HD, H, CTX, LAYERS, B, WHOLE](
             end: UInt(16) = 0
             again: UInt(16) = 0
             following: UInt(16) = 0
+            turn: UInt(8) = 0
             best: int32 = 0
             sum: int32 = 0
             acc: int32[HD] = 0
@@ -190,8 +216,9 @@ def mix_block[HD, H, CTX, LAYERS, B, WHOLE](
                 to_go = first
                 end = first + n - 1
                 again = first
-                following = first if n == 1 else first + 1
-                last_key = H * (n * first + (n * (n + 1)) // 2) - 1
+                following = first if n == 1 or G > 1 else first + 1
+                turn = G > 1
+                last_key = H * G * (n * first + (n * (n + 1)) // 2) - 1
             for key in range(last_key + 1):
                 upcoming: UInt(16) = following
                 if j == 0:
@@ -216,9 +243,14 @@ def mix_block[HD, H, CTX, LAYERS, B, WHOLE](
                     with allo.meta_if(WHOLE == 1):
                         row = row + CTX if token == last else row
                         token = 0 if token == last else token + 1
-                    with allo.meta_else():
+                    with allo.meta_elif(G == 1):
                         row = row + CTX if following == again else row
                         following = again if following == end else following + 1
+                    with allo.meta_else():
+                        row = row + CTX if following == again and turn == 0 else row
+                        behind_it: UInt(16) = again if following == end else following + 1
+                        following = behind_it if turn == G - 1 else following
+                        turn = 0 if turn == G - 1 else turn + 1
                 j = 0 if to_go == 0 else j + 1
                 to_go = upcoming if to_go == 0 else to_go - 1
             left = left - B

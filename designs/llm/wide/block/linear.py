@@ -7,36 +7,42 @@ logits, is done for the last token alone; a model without logits does not have i
 group by output group, C neighbouring outputs at a time, and within a group token by token.
 """
 
+import allo
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32
 
 from ...stage import pipelined
 
 
-def fetch_blocks[L, C, D, FFN, LAYERS, WORDS](
-    memory: "UInt(8 * L)[WORDS]",
+def fetch_blocks[L, QKV, OUT, UP, DOWN, LAYERS, LAST](
+    memory: "UInt(8 * L)[LAYERS * (QKV + OUT + UP + DOWN) + LAST]",
     waves: int32,
     words: "Stream[UInt(8 * L), 2]",
 ):
-    """Every word of a channel in order, and those of a layer's job again for every further block."""
+    """Every word of a channel in order, and those of a layer's job again for every further block.
+
+    ``QKV``, ``OUT``, ``UP`` and ``DOWN`` are the words of a layer's jobs, and ``LAST`` those of the logits.
+    """
     base: UInt(31) = 0
-    for job in range(4 * LAYERS + min(WORDS - LAYERS * (4 * D * D + 2 * FFN * D) // (C * L), 1)):
+    for job in range(4 * LAYERS + min(LAST, 1)):
         last_turn: UInt(8) = waves - 1
-        last_word: UInt(31) = FFN * D // (C * L) - 1
+        last_word: UInt(31) = DOWN - 1
         if job == 4 * LAYERS:
             last_turn = 0
-            last_word = WORDS - LAYERS * (4 * D * D + 2 * FFN * D) // (C * L) - 1
+            last_word = LAST - 1
         elif job & 3 == 0:
-            last_word = 3 * D * D // (C * L) - 1
+            last_word = QKV - 1
         elif job & 3 == 1:
-            last_word = D * D // (C * L) - 1
+            last_word = OUT - 1
+        elif job & 3 == 2:
+            last_word = UP - 1
         for turn in range(last_turn + 1):
             for load in range(last_word + 1):
                 words.put(memory[base + load])
         base += last_word + 1
 
 
-def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
+def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B](
     words: "Stream[UInt(8 * L), 2]",
     inputs: "Stream[UInt(8 * L * R), 2]",
     count: int32,
@@ -46,9 +52,10 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
     """One processing element: L weights of its channel with R tokens a cycle.
 
     The first R tokens of a block take each word from the channel, and the others one that was kept.
+    ``QKV`` and ``UP`` are the outputs of a layer's first and third job.
     ``OUTS`` is how many outputs of the last job lie on a channel; with 0 there is no such job.
     """
-    kept: UInt(8 * L)[FFN // L]
+    kept: UInt(8 * L)[max(D, FFN) // L]
     for job in range(4 * LAYERS + min(OUTS, 1)):
         kind: int32 = job & 3
         groups: UInt(16) = D // L
@@ -58,9 +65,9 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
             outs = OUTS
             last_pass = 0
         elif kind == 0:
-            outs = 3 * D // C
+            outs = QKV // C
         elif kind == 2:
-            outs = FFN // C
+            outs = UP // C
         elif kind == 3:
             groups = FFN // L
         left: int32 = count
@@ -99,9 +106,9 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
                 at = 0 if at == last else at + 1
 
 
-def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
+def rescale_block[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B](
     sums: "Stream[int32[V], 4]",
-    tables: "Stream[UInt(64 * V), 4]",
+    tables: "Stream[UInt(32 * TERMS * V), 4]",
     count: int32,
     waves: int32,
     mixed: "Stream[float32[V], 4]",
@@ -111,10 +118,10 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
 ):
     """Apply factor and bias to V outputs at once, and send them where their job's outputs go.
 
-    A word of ``tables`` holds V pairs of float32, the factor lower. The first token of a step takes it,
-    and it is kept for the others. ``MOST`` is the words of the largest job of a layer.
+    A word of ``tables`` holds V pairs of float32, the factor lower, or with ``TERMS`` of 1 the factors
+    alone. The first token of a step takes it, and it is kept for the others.
     """
-    kept: UInt(64 * V)[MOST * V // C, C // V]
+    kept: UInt(32 * TERMS * V)[max(D, QKV, UP) // C, C // V]
     for job in range(4 * LAYERS + min(OUTPUTS, 1)):
         kind: int32 = job & 3
         words: UInt(24) = D // V
@@ -124,9 +131,9 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
             kind = 4
             last_pass = 0
         elif kind == 0:
-            words = 3 * D // V
+            words = QKV // V
         elif kind == 2:
-            words = FFN // V
+            words = UP // V
         left: int32 = count
         for wave in range(last_pass + 1):
             last: UInt(8) = 0 if kind == 4 else min(left, B) - 1
@@ -139,7 +146,7 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
             fresh: UInt(1) = first
             for out in range(last_out + 1):
                 acc: int32[V] = sums.get()
-                table: UInt(64 * V) = 0
+                table: UInt(32 * TERMS * V) = 0
                 if fresh == 1:
                     table = tables.get()
                     if kind != 4:
@@ -148,12 +155,15 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
                     table = kept[group, piece]
                 result: float32[V]
                 for v in range(V):
-                    factor_bits: UInt(32) = table[64 * v : 64 * v + 32]
-                    bias_bits: UInt(32) = table[64 * v + 32 : 64 * v + 64]
+                    factor_bits: UInt(32) = table[32 * TERMS * v : 32 * TERMS * v + 32]
                     factor: float32 = factor_bits.bitcast()
-                    bias: float32 = bias_bits.bitcast()
                     wide: float32 = acc[v]
-                    result[v] = wide * factor + bias
+                    with allo.meta_if(TERMS == 2):
+                        bias_bits: UInt(32) = table[64 * v + 32 : 64 * v + 64]
+                        bias: float32 = bias_bits.bitcast()
+                        result[v] = wide * factor + bias
+                    with allo.meta_else():
+                        result[v] = wide * factor
                 if kind == 0:
                     mixed.put(result)
                 elif kind == 2:

@@ -33,7 +33,7 @@ def cached_words(config: Architecture, wide: Wide, block: Block) -> int:
     An encoder has those of a step and one layer, a decoder those of the context and all layers.
     """
     tokens = config.layers * config.context if config.causal else block.most
-    return tokens * config.heads // wide.heads
+    return tokens * config.kv_heads // wide.heads
 
 
 def said_block_words(config: Architecture, wide: Wide, block: Block) -> int:

@@ -21,7 +21,7 @@ from .sizes import BlockSizes
 def packing(z: BlockSizes) -> Stage:
     """Quantises q, k and v, and joins them to words of a head."""
     m, V, C = z.model, z.wide.vector, z.wide.channels
-    HD, sizes = m.head_dim, (m.d, m.head_dim, V, C, m.layers, z.block.tokens)
+    HD, sizes = m.head_dim, (z.qkv, m.head_dim, V, C, m.layers, z.block.tokens)
     kernel = Kernel(pack_block, sizes, lambda s: schedule_pack_block(s, C // V))
     PACK = kernel.template
 
@@ -39,16 +39,17 @@ def packing(z: BlockSizes) -> Stage:
 
 def dealing(z: BlockSizes) -> Stage:
     """Gives every unit the queries, keys and values of its heads."""
-    U, HD, HEADS, LAYERS, B = (
-        z.wide.heads, z.model.head_dim, z.model.heads, z.model.layers, z.block.tokens,
+    U, HD, HEADS, KV, G, LAYERS, B = (
+        z.wide.heads, z.model.head_dim, z.model.heads, z.model.kv_heads, z.group, z.model.layers,
+        z.block.tokens,
     )  # fmt: skip
-    FIRST, ROOM = 1 | 1 << U, 2 * (HEADS // U) * B
+    FIRST, ASKED, GIVEN = 1 | 1 << U, z.asked, z.given
     LATER = (1 << 2 * U) - 1 - FIRST
 
     @df.part()
     def part(
         count: int32, waves: int32, packed: Stream[UInt(8 * HD), 4],
-        asked: Stream[UInt(8 * HD), ROOM][U], given: Stream[UInt(8 * HD), ROOM][U],
+        asked: Stream[UInt(8 * HD), ASKED][U], given: Stream[UInt(8 * HD), GIVEN][U],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def dealing():
@@ -62,7 +63,9 @@ def dealing(z: BlockSizes) -> Stage:
                         # One bit is set, of the unit whose turn it is: U for q and k, then U for v.
                         unit: UInt(2 * U) = 1 << U if which == 2 else 1
                         token: UInt(8) = 0
-                        heads: UInt(16) = HEADS * (last + 1)
+                        share: UInt(8) = 0
+                        last_share: UInt(8) = G - 1 if which == 0 else 0
+                        heads: UInt(16) = (HEADS if which == 0 else KV) * (last + 1)
                         for head in range(heads):
                             word: UInt(8 * HD) = packed.get()
                             with allo.meta_for(U) as u:
@@ -71,7 +74,9 @@ def dealing(z: BlockSizes) -> Stage:
                                 if unit[U + u] == 1:
                                     given[u].put(word)
                             if token == last:
-                                unit = ((unit << 1) & LATER) | ((unit >> (U - 1)) & FIRST)
+                                if share == last_share:
+                                    unit = ((unit << 1) & LATER) | ((unit >> (U - 1)) & FIRST)
+                                share = 0 if share == last_share else share + 1
                             token = 0 if token == last else token + 1
 
     return Stage(part, loops=("dealing:head",))
@@ -79,16 +84,15 @@ def dealing(z: BlockSizes) -> Stage:
 
 def scoring(z: BlockSizes) -> Stage:
     """One a unit: keeps the new keys, and multiplies the queries of a block with all keys."""
-    m, U, B, HD, ROOM = z.model, z.wide.heads, z.block.tokens, z.model.head_dim, z.room
-    H, CACHE, LAYERS = m.heads // U, z.cached, m.layers
-    sizes = HD, H, ROOM, LAYERS, B, z.encoder
+    m, U, HD, ROOM, CACHE = z.model, z.wide.heads, z.model.head_dim, z.room, z.cached
+    sizes = HD, z.per_unit, z.group, ROOM, m.layers, z.block.tokens, z.encoder
     kernel = Kernel(score_block, sizes, schedule_score_block)
-    SCORE = kernel.template
+    SCORE, ASKED = kernel.template, z.asked
 
     @df.part()
     def part(
         start: int32, count: int32, waves: int32, keys: UInt(8 * HD)[U, CACHE],
-        asked: Stream[UInt(8 * HD), 2 * H * B][U], scores: Stream[int32, ROOM][U],
+        asked: Stream[UInt(8 * HD), ASKED][U], scores: Stream[int32, ROOM][U],
         peaks: Stream[int32, 4][U],
     ):  # fmt: skip
         @df.kernel(mapping=[U], args=[keys])
@@ -101,18 +105,17 @@ def scoring(z: BlockSizes) -> Stage:
 
 def mixing(z: BlockSizes) -> Stage:
     """One a unit: the values weighted by softmax, of every token."""
-    m, U, B, HD, ROOM = z.model, z.wide.heads, z.block.tokens, z.model.head_dim, z.room
-    H, CACHE, LAYERS = m.heads // U, z.cached, m.layers
-    sizes = HD, H, ROOM, LAYERS, B, z.encoder
+    m, U, HD, ROOM, CACHE = z.model, z.wide.heads, z.model.head_dim, z.room, z.cached
+    sizes = HD, z.per_unit, z.group, ROOM, m.layers, z.block.tokens, z.encoder
     kernel = Kernel(mix_block, sizes, schedule_mix_block)
-    MIX = kernel.template
+    MIX, GIVEN, BEHIND, LAYERS = kernel.template, z.given, max(2, z.group), m.layers
 
     @df.part()
     def part(
         start: int32, count: int32, waves: int32, exponents: float32[U, LAYERS],
-        values: UInt(8 * HD)[U, CACHE], given: Stream[UInt(8 * HD), 2 * H * B][U],
+        values: UInt(8 * HD)[U, CACHE], given: Stream[UInt(8 * HD), GIVEN][U],
         scores: Stream[int32, ROOM][U], peaks: Stream[int32, 4][U],
-        mixed: Stream[UInt(32 * HD), 2][U], totals: Stream[int32, 2][U],
+        mixed: Stream[UInt(32 * HD), BEHIND][U], totals: Stream[int32, BEHIND][U],
     ):  # fmt: skip
         @df.kernel(mapping=[U], args=[exponents, values])
         def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, CACHE]):
@@ -127,16 +130,20 @@ def mixing(z: BlockSizes) -> Stage:
 
 def collecting(z: BlockSizes) -> Stage:
     """Takes the sums of the units' heads in their order."""
-    U, HD, LAYERS, HEADS = z.wide.heads, z.model.head_dim, z.model.layers, z.model.heads
+    U, HD, LAYERS, HEADS, G = (
+        z.wide.heads, z.model.head_dim, z.model.layers, z.model.heads, z.group,
+    )  # fmt: skip
+    BEHIND = max(2, G)
 
     @df.part()
     def part(
-        count: int32, mixed: Stream[UInt(32 * HD), 2][U], totals: Stream[int32, 2][U],
+        count: int32, mixed: Stream[UInt(32 * HD), BEHIND][U], totals: Stream[int32, BEHIND][U],
         collected: Stream[UInt(32 * HD), 2], counted: Stream[int32, 2],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def collecting():
             unit: UInt(U) = 1
+            share: UInt(8) = 0
             heads_to_come: int32 = count * (LAYERS * HEADS)
             for head in range(heads_to_come):
                 of_head: UInt(32 * HD) = 0
@@ -147,7 +154,9 @@ def collecting(z: BlockSizes) -> Stage:
                         total = totals[u].get()
                 collected.put(of_head)
                 counted.put(total)
-                unit = (unit << 1) | (unit >> (U - 1))
+                if share == G - 1:
+                    unit = (unit << 1) | (unit >> (U - 1))
+                share = 0 if share == G - 1 else share + 1
 
     return Stage(part, loops=("collecting:head",))
 

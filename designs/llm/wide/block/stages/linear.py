@@ -8,7 +8,7 @@ import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
 
 from ....stage import Kernel, Stage
-from ...parameters import channel_size
+from ...parameters import channel_size, job_words
 from ..linear import (
     fetch_blocks,
     multiply_block,
@@ -23,8 +23,8 @@ from .sizes import BlockSizes
 def loading(z: BlockSizes) -> Stage:
     """One loader a channel, which reads a job again for every block."""
     m, C, L, PREFETCH = z.model, z.wide.channels, z.wide.lanes, z.wide.prefetch
-    WORDS = channel_size(m, z.wide)
-    kernel = Kernel(fetch_blocks, (L, C, m.d, m.ffn, m.layers, WORDS), schedule_fetch_blocks)
+    WORDS, (jobs, last) = channel_size(m, z.wide), job_words(m, z.wide)
+    kernel = Kernel(fetch_blocks, (L, *jobs, m.layers, last), schedule_fetch_blocks)
     FETCH = kernel.template
 
     @df.part()
@@ -40,8 +40,8 @@ def loading(z: BlockSizes) -> Stage:
 def spreading(z: BlockSizes) -> Stage:
     """Gives the words of R tokens, for each output of a job again."""
     C, L, B, R, WORD = z.wide.channels, z.wide.lanes, z.block.tokens, z.block.rows, z.word
-    D, FFN, LAYERS, OUTS = z.model.d, z.model.ffn, z.model.layers, z.outs
-    ROUNDS, INVERSE, JOBS, KEPT = z.rounds, z.inverse, z.jobs, B // R * (FFN // L)
+    D, QKV, UP, FFN, LAYERS, OUTS = z.model.d, z.qkv, z.up, z.model.ffn, z.model.layers, z.outs
+    ROUNDS, INVERSE, JOBS, KEPT = z.rounds, z.inverse, z.jobs, B // R * (max(D, FFN) // L)
     groups = min(D, FFN) // L
 
     @df.part()
@@ -64,9 +64,9 @@ def spreading(z: BlockSizes) -> Stage:
                     left = 1
                     outs = OUTS
                 elif kind == 0:
-                    outs = 3 * D // C
+                    outs = QKV // C
                 elif kind == 2:
-                    outs = FFN // C
+                    outs = UP // C
                 elif kind == 3:
                     groups = FFN // L
                 for wave in range(last_pass + 1):
@@ -106,8 +106,8 @@ def casting(z: BlockSizes) -> Stage:
     C, L, R, B, G, WORD = (
         z.wide.channels, z.wide.lanes, z.block.rows, z.block.tokens, z.groups, z.word,
     )  # fmt: skip
-    D, LAYERS, OUTS, INVERSE = z.model.d, z.model.layers, z.outs, z.inverse
-    ROUND_WORDS = LAYERS * (4 * D * D + 2 * D * z.model.ffn) // (C * L)
+    D, OUTS, INVERSE = z.model.d, z.outs, z.inverse
+    ROUND_WORDS = z.model.layers * sum(job_words(z.model, z.wide)[0])
 
     @df.part()
     def part(
@@ -149,7 +149,7 @@ def multiplying(z: BlockSizes) -> Stage:
     groups = min(m.d, m.ffn) // L
     kernel = Kernel(
         multiply_block,
-        (L, C, m.d, m.ffn, m.layers, z.outs, R, B),
+        (L, C, m.d, z.qkv, z.up, m.ffn, m.layers, z.outs, R, B),
         lambda s: schedule_multiply_block(s, groups, R),
     )
     ELEMENT = kernel.template
@@ -171,7 +171,7 @@ def joining(z: BlockSizes) -> Stage:
     """Joins the elements' sums to those of groups."""
     C, R, B, G = z.wide.channels, z.block.rows, z.block.tokens, z.groups
     OUTS, INVERSE = z.outs, z.inverse
-    ROUND_SUMS = z.model.layers * (5 * z.model.d + z.model.ffn) // C
+    ROUND_SUMS = (z.sums - z.outputs) // C
 
     @df.part()
     def part(
@@ -197,8 +197,8 @@ def joining(z: BlockSizes) -> Stage:
 def gathering(z: BlockSizes) -> Stage:
     """Gives words of V sums, token by token within a group of C outputs."""
     C, V, R, B, G = z.wide.channels, z.wide.vector, z.block.rows, z.block.tokens, z.groups
-    D, FFN, LAYERS, OUTS, INVERSE, JOBS = (
-        z.model.d, z.model.ffn, z.model.layers, z.outs, z.inverse, z.jobs,
+    D, QKV, UP, LAYERS, OUTS, INVERSE, JOBS = (
+        z.model.d, z.qkv, z.up, z.model.layers, z.outs, z.inverse, z.jobs,
     )  # fmt: skip
 
     @df.part()
@@ -219,9 +219,9 @@ def gathering(z: BlockSizes) -> Stage:
                     left = 1
                     outs = OUTS
                 elif kind == 0:
-                    outs = 3 * D // C
+                    outs = QKV // C
                 elif kind == 2:
-                    outs = FFN // C
+                    outs = UP // C
                 for wave in range(last_pass + 1):
                     last_token: UInt(8) = min(left, B) - 1
                     left = left - B
@@ -263,7 +263,8 @@ def gathering(z: BlockSizes) -> Stage:
 def rescaling(z: BlockSizes) -> Stage:
     """Applies factors and biases, a table once for all tokens of a block."""
     m, C, V, B = z.model, z.wide.channels, z.wide.vector, z.block.tokens
-    sizes = V, C, m.d, m.ffn, m.layers, z.outputs, B, max(3 * m.d, m.ffn) // V
+    TERMS = z.terms[0]
+    sizes = V, C, m.d, z.qkv, z.up, m.layers, z.outputs, TERMS, B
     kernel = Kernel(
         rescale_block, sizes, lambda s: schedule_rescale_block(s, z.wide.rescale_interval, C // V)
     )
@@ -272,7 +273,7 @@ def rescaling(z: BlockSizes) -> Stage:
     @df.part()
     def part(
         count: int32, waves: int32, gathered: Stream[int32[V], 4],
-        affines: Stream[UInt(64 * V), 64], projected: Stream[float32[V], 4],
+        affines: Stream[UInt(32 * TERMS * V), 64], projected: Stream[float32[V], 4],
         deltas: Stream[float32[V], ROWS], hidden: Stream[float32[V], 4],
         said: Stream[float32[V], 4],
     ):  # fmt: skip

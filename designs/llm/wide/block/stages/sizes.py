@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ....config import Architecture
-from ...families.model import terms
+from ...families.model import all_sums, job_sizes, terms
 from ...parameters import Wide, padded_vocab
 from ..parameters import Block, cached_words, said_block_words
 
@@ -43,6 +43,41 @@ class BlockSizes:
         return self.block.most if self.encoder else self.model.context
 
     @property
+    def qkv(self) -> int:
+        """Outputs of the first job of a layer."""
+        return job_sizes(self.model)[0][0]
+
+    @property
+    def up(self) -> int:
+        """Outputs of the third job of a layer."""
+        return job_sizes(self.model)[2][0]
+
+    @property
+    def terms(self) -> tuple[int, int]:
+        """Numbers of the tables for a sum, and for an element of a norm."""
+        return terms(self.model)
+
+    @property
+    def per_unit(self) -> int:
+        """Heads of keys and values that a unit of attention has."""
+        return self.model.kv_heads // self.wide.heads
+
+    @property
+    def group(self) -> int:
+        """Queries that share a head of keys and values."""
+        return self.model.heads // self.model.kv_heads
+
+    @property
+    def asked(self) -> int:
+        """Queries and keys of a block that a unit has."""
+        return self.per_unit * (self.group + 1) * self.block.tokens
+
+    @property
+    def given(self) -> int:
+        """Values of two blocks that a unit has."""
+        return 2 * self.per_unit * self.block.tokens
+
+    @property
     def outputs(self) -> int:
         """Logits, padded to whole words."""
         return padded_vocab(self.model, self.wide)
@@ -60,12 +95,12 @@ class BlockSizes:
     @property
     def sums(self) -> int:
         """Sums of a token."""
-        return self.model.layers * (5 * self.model.d + self.model.ffn) + self.outputs
+        return all_sums(self.model, self.outputs)
 
     @property
     def gain(self) -> int:
         """Bits of a word of the norms' table."""
-        return 32 * terms(self.model)[1] * self.wide.vector
+        return 32 * self.terms[1] * self.wide.vector
 
     @property
     def both(self) -> int:

@@ -194,7 +194,7 @@ def arranging(z: BlockSizes, name: str) -> Stage:
     m, V, R, B, WORD = z.model, z.wide.vector, z.block.rows, z.block.tokens, z.word
     width, run, jobs, full = {
         "normed": (m.d, m.d // V, z.norms - z.encoder, z.norms - 1),
-        "attended": (m.d, z.wide.heads * m.head_dim // V, m.layers, m.layers),
+        "attended": (m.d, z.wide.heads * z.group * m.head_dim // V, m.layers, m.layers),
         "bent": (m.ffn, z.wide.channels // V, m.layers, m.layers),
     }[name]
     sizes = z.wide.lanes, V, R, B, width, run, jobs, full
