@@ -1,4 +1,7 @@
-"""The accelerator for blocks whole: a prompt in steps of any size gives the logits of the reference."""
+"""The accelerator for blocks whole: a prompt in steps of any size gives the logits of the reference.
+
+So do several sequences in one step, and proposals that branch (:mod:`allo.designs.llm.wide.block.rows`).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ import pytest
 from allo.backend.sim import MemoryChannel, PerBank
 from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.block.build import schedule_block
-from allo.designs.llm.wide.block.cycles import predict_block_step
-from allo.designs.llm.wide.block.host import feed, make_block_memories
+from allo.designs.llm.wide.block.cycles import predict_block_step, predict_rows
+from allo.designs.llm.wide.block.host import feed, make_block_memories, step
 from allo.designs.llm.wide.block.parameters import Block, check_block
+from allo.designs.llm.wide.block.reference import RowsGPT
+from allo.designs.llm.wide.block.rows import Rows, beside, branching, check_rows, following
 from allo.designs.llm.wide.cycles import IDEAL, Channel
 from allo.designs.llm.wide.host import PositionError
 from allo.designs.llm.wide.parameters import Wide, WidthError, job_words
@@ -26,7 +31,7 @@ GROUPS = Architecture(
 )  # fmt: skip
 """Two queries share a head of keys and values, and no layer has a bias."""
 WIDE = Wide(channels=4, lanes=8, vector=4, heads=2, prefetch=512, gelu_interval=1)
-BLOCK = Block(rows=2, tokens=4, most=12, norms=2)
+BLOCK = Block(rows=2, tokens=4, most=12, norms=2, spoken=4, slots=3)
 TOKENS = np.array([3, 29, 0, 17, 17, 5, 9, 1, 2, 11, 4, 8], np.int32)
 
 
@@ -48,6 +53,13 @@ def hardware():
     return schedule_block(CONFIG, WIDE, BLOCK).build(
         target="verilog", simulator="jit", clock_mhz=300, memory={"weights": PerBank(channels)}
     )
+
+
+@pytest.fixture(scope="module")
+def cpu():
+    """With grouped queries; what the schedule says of memories is checked while it runs."""
+    wide = dataclasses.replace(WIDE, heads=1)
+    return schedule_block(GROUPS, wide, BLOCK).build(target="simulator", check_dependences=True)
 
 
 def assert_speaks(module, weights, expected, wide: Wide, block: Block, steps) -> None:
@@ -88,6 +100,104 @@ def test_prompts_of_the_hardware_in_steps_of_any_size(weights, expected, hardwar
         assert_speaks(hardware, weights, expected, WIDE, BLOCK, steps)
 
 
+def steps_of(module, weights, wide: Wide):
+    """Steps of rows on a build with empty caches."""
+    memories = make_block_memories(weights, wide, BLOCK)
+    return lambda rows, spoken: step(module, weights, wide, BLOCK, memories, rows, spoken)
+
+
+def same(got: np.ndarray, wanted: np.ndarray) -> bool:
+    return np.array_equal(got.view(np.uint32), wanted.view(np.uint32))
+
+
+def alone(weights, tokens) -> np.ndarray:
+    """The logits after the last token of a sequence of its own."""
+    return WideGPT(weights, WIDE).forward(np.array(tokens)[None])[0, -1]
+
+
+def beside_each_other(take, weights, rounds: int, seed: int) -> bool:
+    """Prompts in parts beside tokens of others, in random order, and new sequences where old ones were.
+
+    Args:
+        take: steps of rows.
+
+    Returns:
+        Whether the logits of every step are those of each sequence alone.
+    """
+    rng = np.random.default_rng(seed)
+    texts: list[list[int]] = [[] for _ in range(BLOCK.slots)]
+    equal = True
+    for _ in range(rounds):
+        parts = []
+        for slot in rng.permutation(BLOCK.slots)[: rng.integers(1, BLOCK.slots + 1)]:
+            if len(texts[slot]) > 11:
+                texts[slot] = []
+            start, count = len(texts[slot]), int(rng.choice([1, 1, 2, 4]))
+            texts[slot] += rng.integers(0, CONFIG.vocab, count).tolist()
+            parts.append(following(texts[slot][start:], start, int(slot)))
+        rows = beside(parts)
+        spoken = int(rng.integers(1, min(BLOCK.spoken, len(rows)) + 1))
+        for row, got in zip(range(len(rows) - spoken, len(rows)), take(rows, spoken), strict=True):
+            before = texts[rows.slots[row]][: rows.positions[row] + 1]
+            equal &= same(got, alone(weights, before))
+    return equal
+
+
+def follows_branches(take, weights, seed: int) -> bool:
+    """Trees behind a sequence, beside a token of another one, and branches that are fed again when taken."""
+    rng = np.random.default_rng(seed)
+    text, other = (rng.integers(0, CONFIG.vocab, 3).tolist() for _ in "ab")
+    take(beside([following(text, 0, 2), following(other, 0, 0)]), 1)
+    equal = True
+    for size in (4, 3, 4):
+        proposed = rng.integers(0, CONFIG.vocab, size).tolist()
+        parents = [int(rng.integers(-1, row)) for row in range(size)]
+        other += rng.integers(0, CONFIG.vocab, 1).tolist()
+        tree = branching(proposed, parents, len(text), 2)
+        got = take(beside([following(other[-1:], len(other) - 1, 0), tree]), size)
+        paths: list[list[int]] = []
+        for token, parent, logits in zip(proposed, parents, got, strict=True):
+            paths.append([*(paths[parent] if parent >= 0 else []), token])
+            equal &= same(logits, alone(weights, text + paths[-1]))
+        taken = paths[int(rng.integers(size))]
+        again = take(following(taken, len(text), 2), 1)
+        text += taken
+        equal &= same(again[0], alone(weights, text))
+    return equal
+
+
+def test_sequences_beside_each_other_on_the_cpu(cpu):
+    weights, wide = random_weights(GROUPS, seed=7), dataclasses.replace(WIDE, heads=1)
+    assert beside_each_other(steps_of(cpu, weights, wide), weights, 40, seed=1)
+    for seed in range(5):
+        assert follows_branches(steps_of(cpu, weights, wide), weights, seed)
+
+
+def test_sequences_beside_each_other_in_hardware(weights, hardware):
+    assert beside_each_other(steps_of(hardware, weights, WIDE), weights, 8, seed=1)
+    assert follows_branches(steps_of(hardware, weights, WIDE), weights, seed=0)
+
+
+def test_the_reference_of_rows_and_a_fault_in_what_rows_see(weights):
+    """The other sequence's entries, and branches that are not left out, change logits."""
+
+    def reference():
+        return RowsGPT(weights, WIDE, BLOCK).step
+
+    assert beside_each_other(reference(), weights, 40, seed=1)
+    assert follows_branches(reference(), weights, seed=0)
+    one, two = reference(), reference()
+    mistaken = [
+        lambda rows, spoken: one(dataclasses.replace(rows, slots=rows.slots * 0), spoken),
+        lambda rows, spoken: two(
+            dataclasses.replace(rows, sees=np.tril(rows.slots[:, None] == rows.slots)), spoken
+        ),
+    ]
+    with pytest.raises(PositionError, match="do not agree how much of it was there"):
+        beside_each_other(mistaken[0], weights, 40, seed=1)
+    assert not follows_branches(mistaken[1], weights, seed=0)
+
+
 def test_loops_start_an_iteration_a_cycle_at_300_mhz(hardware):
     """All innermost loops but what collects the results of the heads, which come seldom."""
     found = [loop for function in hardware.report.functions for loop in _innermost(function.loops)]
@@ -120,6 +230,13 @@ def test_cycles_are_foretold_from_the_report(weights, hardware, channel: Channel
         feed(module, weights, BLOCK, memories, TOKENS[:count], start if count == 1 else 0)
         foretold = predict_block_step(hardware.report, CONFIG, WIDE, BLOCK, count, start, channel)
         assert abs(foretold.cycles / module.cycles - 1) < 0.03, (foretold, module.cycles)
+    for lengths in ((9, 5, 15), (14, 14)):
+        memories = make_block_memories(weights, WIDE, BLOCK)
+        batch = [following([token], at, token) for token, at in enumerate(lengths)]
+        rows, seen = beside(batch), [at + 1 for at in lengths]
+        step(module, weights, WIDE, BLOCK, memories, rows, len(seen))
+        foretold = predict_rows(hardware.report, CONFIG, WIDE, BLOCK, seen, len(seen), channel)
+        assert abs(foretold.cycles / module.cycles - 1) < 0.03, (foretold, module.cycles)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +245,12 @@ def test_cycles_are_foretold_from_the_report(weights, hardware, channel: Channel
         ({}, {"rows": 3}, "The 3 rows do not divide the tokens of a block, 4."),
         ({"channels": 32}, {}, "The 32 channels do not divide the width of a head, 16."),
         ({"bits": 4}, {}, "Blocks of tokens take weights of 8 bits, and not of 4."),
-        ({}, {"most": 17}, "A step of 17 tokens does not fit the context of 16."),
+        ({}, {"most": 49}, "A step of 49 tokens does not fit the context of 16 of 3 sequences."),
         ({}, {"norms": 3}, "The wide accelerator has 3 units of norms, which is no power of two."),
+        ({}, {"spoken": 5}, "Logits after 5 tokens are asked for, and a block has 4."),
         ({"vector": 8}, {}, "The 8 elements of a vector do not divide the channels, 4."),
     ],
-    ids=["rows", "channels", "bits", "most", "norms", "vector"],
+    ids=["rows", "channels", "bits", "most", "norms", "spoken", "vector"],
 )
 def test_blocks_that_do_not_fit_are_refused(wide, block, message: str):
     with pytest.raises(WidthError) as error:
@@ -156,3 +274,40 @@ def test_steps_that_do_not_fit_are_refused(weights, tokens, start: int, message:
         feed(lambda *given: ran.append(given), weights, BLOCK, None, np.array(tokens), start)
     assert error.value.args[0] == message
     assert not ran
+
+
+def changed(**arrays) -> Rows:
+    """Four rows of a tree at position 3 of the second sequence, with other arrays."""
+    rows = branching([1, 2, 3, 4], [-1, 0, 0, 2], 3, 1)
+    return dataclasses.replace(rows, **{name: np.array(of) for name, of in arrays.items()})
+
+
+@pytest.mark.parametrize(
+    ("rows", "spoken", "message"),
+    [
+        (changed(), 5, "Logits after the last 5 of 4 tokens are asked for, and this accelerator gives "
+         "those of 1 to 4."),
+        (changed(slots=[3] * 4), 1, "The sequence 3 is not one of the 3 of the accelerator."),
+        (changed(positions=[16] * 4), 1, "The position 16 is not one of the 16 of the model."),
+        (changed(before=[3, 3, 3, 2]), 1,
+         "Rows of one sequence do not agree how much of it was there before the step."),
+        (changed(sees=np.ones((4, 4), bool)), 1,
+         "A row does not see itself, or sees a later row or one of another sequence."),
+    ],
+    ids=["logits", "sequence", "position", "before", "later"],
+)  # fmt: skip
+def test_rows_that_do_not_fit_are_refused(rows: Rows, spoken: int, message: str):
+    with pytest.raises(PositionError) as error:
+        check_rows(rows, spoken, CONFIG, BLOCK)
+    assert error.value.args[0] == message
+
+
+def test_a_branch_leaves_out_what_is_near_alone():
+    config, block = dataclasses.replace(CONFIG, context=64), dataclasses.replace(BLOCK, most=64)
+    chain = [-1, -1, *range(1, 33)]
+    check_rows(branching(range(29), chain[:29], 8), 1, config, block)
+    with pytest.raises(PositionError) as error:
+        check_rows(branching([1] * 34, chain, 8), 1, config, block)
+    assert error.value.args[0] == (
+        "Row 32 of a step is to leave out row 0, which is 32 entries before it in its cache."
+    )

@@ -1,6 +1,7 @@
 """The kernels of the accelerator for blocks, each alone, as hardware, bit for bit against NumPy.
 
-A step has seven tokens in blocks of four and three; R = 2, so that the last row of a block is half used.
+A step has seven tokens in blocks of four and three, and the logits after the last three are asked for;
+R = 2, so that the last row of a block is half used.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from allo.designs.llm.wide.reference import normalise
 
 D, FFN, HD, V, LANES, C = 32, 64, 16, 4, 8, 8
 LAYERS, CTX = 2, 12
-COUNT, B, R, WAVES = 7, 4, 2, 2
+COUNT, B, R, WAVES, SPOKEN = 7, 4, 2, 2, 3
 BLOCKS = [(0, 4), (4, 7)]
 """First token of each block, and the one behind its last."""
 SIZES = [(3 * D, D), (D, D), (FFN, D), (D, FFN)] * LAYERS
@@ -73,8 +74,8 @@ def test_an_element_takes_a_word_once_for_a_block():
         weights = int8s(rng, rows // C, depth)
         x = int8s(rng, COUNT, depth)
         last = (rows, depth) == (OUTPUTS, D)
-        for first, end in BLOCKS[:1] if last else BLOCKS:
-            part = x[first : first + 1] if last else x[first:end]
+        for first, end in [(0, SPOKEN)] if last else BLOCKS:
+            part = x[first:end]
             padded = np.zeros((-(-len(part) // R) * R, depth), np.int8)
             padded[: len(part)] = part
             # One round is R tokens beside each other, word by word.
@@ -87,7 +88,7 @@ def test_an_element_takes_a_word_once_for_a_block():
     build = hardware(linear.schedule_multiply_block(s, D // LANES, R))
     got = np.zeros(len(expected), np.uint64)
     memory = words_of(np.concatenate([w.reshape(-1) for w in words]), 8 * LANES)
-    build(memory, words_of(np.concatenate(tokens), 8 * LANES * R), COUNT, WAVES, got)
+    build(memory, words_of(np.concatenate(tokens), 8 * LANES * R), COUNT, WAVES, SPOKEN, got)
     assert np.array_equal(got.view(np.int32).reshape(-1, R), expected)
     assert build.report.functions[-1].loops[0].children[0].children[0].ii == 1
 
@@ -129,7 +130,7 @@ def test_a_table_is_taken_once_for_all_tokens(terms: int):
         bias *= terms - 1
         table.append(np.stack([factor, bias][:terms], -1).reshape(-1))
         last = job == len(SIZES)
-        for first, end in [(0, 1)] if last else BLOCKS:
+        for first, end in [(0, SPOKEN)] if last else BLOCKS:
             results = acc[first:end].astype(F32) * factor + bias
             sums.append(by_groups(acc[first:end]))
             places[3 if last else (0, 1, 2, 1)[job % 4]].append(by_groups(results))
@@ -137,12 +138,12 @@ def test_a_table_is_taken_once_for_all_tokens(terms: int):
     build = hardware(linear.schedule_rescale_block(s, 1, C // V))
     got = [np.zeros((len(e) // V, V), F32) for e in expected]
     memory = words_of(np.concatenate(table), 32 * terms * V)
-    build(np.concatenate(sums).reshape(-1, V), memory, COUNT, WAVES, *got)
+    build(np.concatenate(sums).reshape(-1, V), memory, COUNT, WAVES, SPOKEN, *got)
     for one, wanted in zip(got, expected, strict=True):
         assert np.array_equal(one.reshape(-1).view(np.uint32), wanted.view(np.uint32))
 
 
-def test_residuals_leave_token_by_token_and_at_the_end_the_last_alone():
+def test_residuals_leave_token_by_token_and_at_the_end_the_last_ones_alone():
     s = allo.customize(norm.collect, instantiate=[D, V, C, LAYERS, B, CTX, 0])
     rng = np.random.default_rng(2)
     x = rng.normal(0, 1, (COUNT, D)).astype(F32)
@@ -151,12 +152,12 @@ def test_residuals_leave_token_by_token_and_at_the_end_the_last_alone():
     for delta in deltas:
         current = current + delta
         expected.append(current)
-    expected[-1] = current[-1:]
+    expected[-1] = current[-SPOKEN:]
     taken = np.concatenate([by_groups(d[a:b]) for d in deltas for a, b in BLOCKS])
     rows = np.concatenate(expected)
     build = hardware(norm.schedule_collect(s))
     got = np.zeros((rows.size // V, V), F32)
-    build(x.reshape(-1, V), taken.reshape(-1, V), COUNT, WAVES, got)
+    build(x.reshape(-1, V), taken.reshape(-1, V), COUNT, WAVES, SPOKEN, got)
     assert np.array_equal(got.reshape(rows.shape).view(np.uint32), rows.view(np.uint32))
 
 
@@ -169,7 +170,7 @@ def test_a_unit_of_norms_takes_every_other_token(unit: int):
     rows, expected = [], []
     for n in range(norms):
         x = rng.normal(0.5, 2, (COUNT, D)).astype(F32)
-        for first, end in [(0, 1)] if n == norms - 1 else BLOCKS:
+        for first, end in [(0, SPOKEN)] if n == norms - 1 else BLOCKS:
             mine = x[first:end][unit::2]
             rows.append(mine.reshape(-1))
             expected.append(normalise(mine, gain[n], shift[n], wide).reshape(-1))
@@ -177,7 +178,7 @@ def test_a_unit_of_norms_takes_every_other_token(unit: int):
     build = hardware(norm.schedule_normalise_rows(s))
     wanted = np.concatenate(expected)
     small = np.zeros(len(wanted) // V, np.uint32)
-    build(np.concatenate(rows).reshape(-1, V), table, unit, COUNT, WAVES, 1e-5, small)
+    build(np.concatenate(rows).reshape(-1, V), table, unit, COUNT, WAVES, SPOKEN, 1e-5, small)
     assert np.array_equal(small.view(np.int8), wanted)
 
 
@@ -189,7 +190,7 @@ def test_pieces_become_words_of_several_tokens(run: int):
     come, leave = [], []
     for job in range(jobs):
         x = int8s(rng, COUNT, FFN)
-        for first, end in [(0, 1)] if job >= full else BLOCKS:
+        for first, end in [(0, SPOKEN)] if job >= full else BLOCKS:
             part = x[first:end]
             pieces = part.reshape(len(part), -1, run * V).transpose(1, 0, 2)
             come.append(pieces.reshape(-1))
@@ -198,7 +199,7 @@ def test_pieces_become_words_of_several_tokens(run: int):
     rounds = sum(-(-len(part) // R) for part in leave)
     out = np.zeros((rounds * (FFN // LANES), 8 * LANES * R // 32), np.uint32)
     words = words_of(out.reshape(-1), 8 * LANES * R)
-    build(words_of(np.concatenate(come), 8 * V), COUNT, WAVES, words)
+    build(words_of(np.concatenate(come), 8 * V), COUNT, WAVES, SPOKEN, words)
     got = words.view(np.int8).reshape(rounds, FFN // LANES, R, LANES).transpose(0, 2, 1, 3)
     at = 0
     for part in leave:
@@ -220,59 +221,91 @@ def test_results_are_packed_to_words_of_a_head_for_each_token():
     assert np.array_equal(words.view(np.int8), np.concatenate(small))
 
 
-@pytest.mark.parametrize(("start", "group"), [(0, 1), (5, 1), (0, 3), (5, 2)])
-def test_every_token_of_a_block_sees_the_keys_up_to_its_own(start: int, group: int):
-    """Heads of keys that one query has, or that some share: these leave behind each other."""
-    per_unit = 2
-    rng = np.random.default_rng(start)
-    shape = (LAYERS, per_unit, CTX, HD)
+def plan_word(base: int, last: int, mask: int) -> list[int]:
+    """What a unit is told of a token, as bytes: 32, 16 and 32 bits."""
+    words = ((base, 4), (last, 2), (mask, 4))
+    return [byte for value, size in words for byte in value.to_bytes(size, "little")]
+
+
+def visible(place: int, mask: int) -> np.ndarray:
+    """Which keys up to its own a token sees."""
+    return np.array([place - at > 31 or mask >> (place - at) & 1 for at in range(place + 1)], bool)
+
+
+@pytest.mark.parametrize(("branches", "group"), [(False, 1), (True, 1), (False, 3), (True, 2)])
+def test_every_token_sees_its_own_keys(branches: bool, group: int):
+    """One sequence at position 5; or two of them, whose tokens see some of the others by chance.
+
+    A head of keys has one query, or some that share it: these leave behind each other.
+    """
+    per_unit, rng = 2, np.random.default_rng(int(branches))
+    room = 2 * CTX
+    if branches:
+        bases, places = [0, CTX, 0, CTX, CTX, 0, 0], [4, 0, 5, 1, 2, 6, 7]
+        masks = [int(rng.integers(1 << 32)) | 1 for _ in range(COUNT)]
+    else:
+        bases, places = [0] * COUNT, list(range(5, 5 + COUNT))
+        masks = [(1 << 32) - 1] * COUNT
+    rows = [base + place for base, place in zip(bases, places, strict=True)]
+    shape = (LAYERS, per_unit, room, HD)
     k, v = int8s(rng, *shape), int8s(rng, *shape)
     q = int8s(rng, LAYERS, per_unit, group, COUNT, HD)
     factors = np.array([2e-4, 4e-4], F32)
-    asked, given, scores, peaks, sums, totals = [], [], [], [], [], []
+    asked, given, scores, peaks, sums, totals, plans = [], [], [], [], [], [], []
     for layer in range(LAYERS):
         for first, end in BLOCKS:
-            new = slice(start + first, start + end)
-            asked += [q[layer, :, :, first:end].reshape(-1), k[layer, :, new].reshape(-1)]
-            given.append(v[layer, :, new].reshape(-1))
+            new = rows[first:end]
+            asked += [
+                q[layer, :, :, first:end].reshape(-1),
+                k[layer, :, new].swapaxes(0, 1).reshape(-1),
+            ]
+            given.append(v[layer, :, new].swapaxes(0, 1).reshape(-1))
+            every = sum(place + 1 for place in places[first:end])
+            plans.append(plan_word(per_unit * group * every - 1, 0, 0))
+            for times in (1, group):
+                for head, t in itertools.product(range(per_unit), range(first, end)):
+                    base = (layer * per_unit + head) * room + bases[t]
+                    plans += times * [plan_word(base, places[t], masks[t])]
             for head, token in itertools.product(range(per_unit), range(first, end)):
                 for query in q[layer, head, :, token].astype(int):
-                    seen = slice(0, start + token + 1)
+                    seen = slice(bases[token], rows[token] + 1)
                     row = k[layer, head, seen].astype(int) @ query
-                    below = (row - row.max()).astype(F32)
+                    sees = visible(places[token], masks[token])
+                    peak = row[sees].max()
+                    below = (row - peak).astype(F32)
                     levels = round_clamp(bitexact.exp(below * factors[layer]) * F32(255), 0, 255)
+                    levels = np.where(sees, levels, 0)
                     scores.append(row)
-                    peaks.append(row.max())
+                    peaks.append(peak)
                     sums.append(levels @ v[layer, head, seen].astype(int))
                     totals.append(levels.sum())
 
     def cache(full: np.ndarray) -> np.ndarray:
         """Without the rows of the step, which arrive on a stream."""
         held = full.copy()
-        held[:, :, start : start + COUNT] = 0
+        held[:, :, rows] = 0
         return words_of(held.reshape(-1, HD), 8 * HD)[:, 0].copy()
 
-    sizes = [HD, per_unit, group, CTX, LAYERS, B, 0]
+    sizes = [HD, per_unit, group, room, LAYERS, B, 0]
     score = allo.customize(heads.score_block, instantiate=sizes)
     mix = allo.customize(heads.mix_block, instantiate=sizes)
     keys, values = cache(k), cache(v)
-    flat, steps = np.concatenate(scores), (start, COUNT, WAVES)
+    flat, told = np.concatenate(scores), words_of(np.array(plans, np.uint8), 80)[:, 0]
     got = np.zeros(len(flat), np.int32), np.zeros(len(peaks), np.int32)
     words = words_of(np.concatenate(asked), 8 * HD)
-    hardware(heads.schedule_score_block(score))(words, *steps, keys, *got)
+    hardware(heads.schedule_score_block(score))(words, told, COUNT, WAVES, keys, *got)
     assert np.array_equal(got[0], flat)
     assert np.array_equal(got[1], peaks)
-    held = np.zeros(shape, np.int8)
-    held[:, :, : start + COUNT] = k[:, :, : start + COUNT]
-    room = np.zeros((len(sums), HD), np.int32)
-    mixed = words_of(room.reshape(-1), 32 * HD), np.zeros(len(sums), np.int32)
+    totalled = np.zeros((len(sums), HD), np.int32)
+    mixed = words_of(totalled.reshape(-1), 32 * HD), np.zeros(len(sums), np.int32)
     new_values = words_of(np.concatenate(given), 8 * HD)
-    hardware(heads.schedule_mix_block(mix))(new_values, *got, *steps, factors, values, *mixed)
-    assert np.array_equal(mixed[0].view(np.int32).reshape(room.shape), sums)
+    hardware(heads.schedule_mix_block(mix))(
+        new_values, told, *got, COUNT, WAVES, factors, values, *mixed
+    )
+    assert np.array_equal(mixed[0].view(np.int32).reshape(totalled.shape), sums)
     assert np.array_equal(mixed[1], totals)
     for cached, full in ((keys, k), (values, v)):
-        now = cached.view(np.int8).reshape(shape)
-        assert np.array_equal(now[:, :, : start + COUNT], full[:, :, : start + COUNT])
+        assert np.array_equal(cached.view(np.int8).reshape(shape), full)
 
 
 def test_gelu_and_quotients_of_every_token():

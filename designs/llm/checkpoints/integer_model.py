@@ -168,13 +168,26 @@ class IntegerModel:
         return round_clamp(y).astype(np.float64)
 
     def _attention(self, x: np.ndarray, step: np.ndarray | None, p: str) -> np.ndarray:
-        m, arrays = self.weights.model, self.weights.arrays
         batch, length, _ = x.shape
         q, k, v = (self._heads(p + name, x, step) for name in "qkv")
         k, v = self._kept(p + "k", k), self._kept(p + "v", v)
+        visible = seen(self.weights.model, int(p[:-1]), self.position, length)
+        o = self.attend(p, q, k, v, visible)
+        return self._linear(p + "p", o.transpose(0, 2, 1, 3).reshape(batch, length, -1))
+
+    def attend(
+        self, p: str, q: np.ndarray, k: np.ndarray, v: np.ndarray, visible: np.ndarray
+    ) -> np.ndarray:
+        """Attention of a layer up to its projection, quantised: (batch, heads, queries, width).
+
+        Args:
+            p: of the layer, ``"0."``.
+            q, k, v: whole numbers; there may be fewer heads of keys and values.
+            visible: which keys each query sees, (queries, keys).
+        """
+        m, arrays = self.weights.model, self.weights.arrays
         k, v = (np.repeat(t, m.heads // m.kv_heads, axis=1) for t in (k, v))
         scores = (q @ k.transpose(0, 1, 3, 2)).astype(np.int32)
-        visible = seen(m, int(p[:-1]), self.position, length)
         peak = np.where(visible, scores, np.iinfo(np.int32).min).max(-1, keepdims=True)
         below = np.where(visible, peak - scores, 0)
         share = bitexact.exp((-np.arange(below.max() + 1)).astype(F32) * arrays[p + "softmax"])
@@ -184,8 +197,8 @@ class IntegerModel:
         mixed = (levels.astype(np.float64) @ v).astype(np.int32)
         self.attended(p, np.where(visible, scores, 0), mixed)
         factor = arrays[p + "attend"] / total.astype(F32)
-        o = round_clamp(mixed.astype(F32) * factor) << self.weights.shift
-        return self._linear(p + "p", o.transpose(0, 2, 1, 3).reshape(batch, length, -1))
+        o: np.ndarray = round_clamp(mixed.astype(F32) * factor) << self.weights.shift
+        return o
 
     def attended(self, p: str, scores: np.ndarray, mixed: np.ndarray) -> None:
         """Sees the int32 accumulators of attention in a layer."""

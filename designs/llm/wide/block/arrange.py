@@ -11,13 +11,14 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
     come: "Stream[UInt(8 * V), 4]",
     count: int32,
     waves: int32,
+    spoken: int32,
     leave: "Stream[UInt(8 * L * R), 4]",
 ):
     """Every block of ``JOBS`` jobs, as words of L elements of R tokens beside each other.
 
     Pieces of V elements come in runs: ``RUN`` pieces of a token, then as many of each other token of the
     block, then the next of the first token, until all have ``WIDTH`` elements. From job ``FULL`` on, a job
-    has one token. Rows without a token hold what was there before.
+    has ``spoken`` tokens. Rows without a token hold what was there before.
     """
     pieces: UInt(8 * V)[R * (L // V), B // R, WIDTH // L]
     row_of: UInt(8)[B]
@@ -28,7 +29,7 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
             turn_of[turn * R + row] = turn
     for job in range(JOBS):
         last_pass: UInt(8) = 0 if job >= FULL else waves - 1
-        left: int32 = 1 if job >= FULL else count
+        left: int32 = spoken if job >= FULL else count
         for wave in range(last_pass + 1):
             last: UInt(8) = min(left, B) - 1
             left = left - B

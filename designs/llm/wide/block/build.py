@@ -17,8 +17,9 @@ from .stages import attention, linear, vectors
 from .stages.sizes import block_sizes_of
 
 ARGUMENTS = (
-    "tokens", "count", "waves", "start", "weights", "affine", "norm_table", "token_table",
-    "position_table", "exponents", "attends", "gelus", "keys", "values", "logits",
+    "tokens", "positions", "bases", "lasts", "masks", "count", "waves", "spoken", "weights", "affine",
+    "norm_table", "token_table", "position_table", "exponents", "attends", "gelus", "keys", "values",
+    "logits",
 )  # fmt: skip
 ARRANGED = {"normed": "merged", "attended": "attended", "bent": "bent"}
 """The stream that each of the words of activations is arranged of."""
@@ -56,6 +57,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         vectors.activating(z),
         attention.packing(z),
         attention.dealing(z),
+        attention.planning(z),
         attention.scoring(z),
         attention.mixing(z),
         attention.collecting(z),

@@ -43,7 +43,7 @@ class Step:
     wide: Wide
     block: Block
     loops: Loops
-    start: int
+    seen: list[int]
     sizes: list[int]
     fifo: _Fifo
     elements: _Server = field(default_factory=_Server)
@@ -60,15 +60,15 @@ class Step:
         config: Architecture,
         wide: Wide,
         block: Block,
-        count: int,
-        start: int,
+        seen: list[int],
         channel: Channel,
     ) -> Self:
-        """The recurrence before a step of ``count`` tokens."""
+        """The recurrence before a step of tokens, each of which scans so many keys."""
+        count = len(seen)
         sizes = [min(block.tokens, count - first) for first in range(0, count, block.tokens)]
         fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
         fifo.pause(-channel.latency)
-        return cls(config, wide, block, Loops(report), start, sizes, fifo)
+        return cls(config, wide, block, Loops(report), seen, sizes, fifo)
 
     def ended(self, end: float, words: int, channel: Channel) -> StepPrediction:
         """A step that ends so, for which each channel reads ``words``."""
@@ -148,11 +148,11 @@ class Step:
         """When attention of a block is arranged."""
         loops, wide, config = self.loops, self.wide, self.config
         heads = config.heads // wide.heads
-        steps = heads * sum(self.start + first + t + 1 for t in range(tokens))
+        steps = heads * sum(self.seen[first : first + tokens])
         scored = self.scoring.serve(keys_there, steps + 2 * CALL)
         kept = max(values_there, self.mixing.free) + heads * CALL
         alone = max(kept, scored - steps) + steps
-        self.mixing.free = max(alone, scored + self.start + first + tokens)
+        self.mixing.free = max(alone, scored + self.seen[first + tokens - 1])
         pieces = wide.heads * (config.head_dim // wide.vector)
         score, mix = (self.unit(kernel) for kernel in ("score_block", "mix_block"))
         depth = loops.depth(score, "key") + loops.depth(mix, "key")
@@ -173,14 +173,34 @@ def predict_block_step(
     start: int = 0,
     channel: Channel = IDEAL,
 ) -> StepPrediction:
-    """Predict the step of ``count`` tokens at position ``start``.
+    """Predict the step of ``count`` tokens at position ``start``, and the logits after the last.
 
     Args:
         report: the ``DesignReport`` of the accelerator.
         channel: what each channel of the weights gives.
     """
-    step = Step.of(report, config, wide, block, count, start, channel)
-    loops, sizes, firsts = step.loops, step.sizes, range(0, count, block.tokens)
+    seen = list(range(start + 1, start + count + 1))
+    return predict_rows(report, config, wide, block, seen, 1, channel)
+
+
+def predict_rows(
+    report: Any,
+    config: Architecture,
+    wide: Wide,
+    block: Block,
+    seen: list[int],
+    spoken: int,
+    channel: Channel = IDEAL,
+) -> StepPrediction:
+    """Predict a step of rows, and the logits after the last ``spoken``.
+
+    Args:
+        report: the ``DesignReport`` of the accelerator.
+        seen: keys that each row scans: one more than its place (:mod:`.rows`).
+        channel: what each channel of the weights gives.
+    """
+    step = Step.of(report, config, wide, block, seen, channel)
+    loops, sizes, firsts = step.loops, step.sizes, range(0, len(seen), block.tokens)
     (qkv, projected, up, down), logits = job_words(config, wide)
     rows = config.d // wide.vector
     embed = loops.depth("embed_block", "row") + CALL
@@ -202,8 +222,8 @@ def predict_block_step(
         summed = step.job(step.bend(there, up), down)
         if layer < config.layers - 1:
             there = [step.normalise(r, n) for n, r in zip(sizes, summed, strict=True)]
-    # The last norm and the logits are those of the last token.
-    there = [step.normalise(summed[-1], 1)]
-    end = step.multiply(there[0], logits, 1) + loops.depth("say_block", "out")
+    # The last norm and the logits are those of the last tokens.
+    there = [step.normalise(summed[-1], spoken)]
+    end = step.multiply(there[0], logits, spoken) + loops.depth("say_block", "out")
     memory = config.layers * len(sizes) * (qkv + projected + up + down) + logits
     return step.ended(end, memory, channel)

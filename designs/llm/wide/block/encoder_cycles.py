@@ -73,7 +73,7 @@ def predict_encoding(
         report: the ``DesignReport`` of the accelerator.
         channel: what each channel of the weights gives.
     """
-    step = _Encoding.of(report, config, wide, block, count, 0, channel)
+    step = _Encoding.of(report, config, wide, block, [count] * count, channel)
     loops, sizes = step.loops, step.sizes
     (qkv, projected, up, down), _ = job_words(config, wide)
     embed = config.d // wide.vector + loops.depth("embed_block", "row") + CALL

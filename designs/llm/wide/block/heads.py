@@ -1,8 +1,9 @@
 # ruff: noqa: B007  (loops have names for the schedule)
-"""Attention of blocks: every head of a unit, every token of the block, all keys up to the token's own.
+"""Attention of blocks: every head of a unit, every token of the block, the keys that the token sees.
 
-With ``WHOLE``, as in an encoder, every token sees all keys of the step: queries, keys and values of all
-blocks come first, and the memories hold those of one layer.
+A token scans the keys of its sequence up to its own, and leaves out those of the last 32 whose bit of its
+mask is 0 (:mod:`.rows`). With ``WHOLE``, as in an encoder, every token sees all keys of the step: queries,
+keys and values of all blocks come first, and the memories hold those of one layer.
 
 ``pack_block``  quantises q, k and v, and joins the output groups of a head, token by token.
 ``score_block`` keeps the block's keys, then multiplies each query with the keys it may see.
@@ -18,6 +19,9 @@ from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
 
 from ...constants import ROUND
 from ...stage import pipelined
+
+LEAST = -(2**31)
+"""The score of a key that a token does not see."""
 
 
 def pack_block[QKV, HD, V, C, LAYERS, B](
@@ -64,16 +68,24 @@ def pack_block[QKV, HD, V, C, LAYERS, B](
                 piece = 0 if piece == C // V - 1 else piece + 1
 
 
-def score_block[HD, H, G, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]", start: int32,
-    count: int32, waves: int32, keys: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
-    scores: "Stream[int32, 4]", peaks: "Stream[int32, 4]",
-):  # fmt: skip
-    """Scores of the tokens at ``start`` … of each block, head by head; behind each token's its peak."""
-    queries: UInt(8 * HD)[H * G * (B + WHOLE * (CTX - B))]
+def score_block[HD, H, G, ROOM, LAYERS, B, WHOLE](
+    asked: "Stream[UInt(8 * HD), 4]",
+    plans: "Stream[UInt(80), 4]",
+    count: int32,
+    waves: int32,
+    keys: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * ROOM]",
+    scores: "Stream[int32, 4]",
+    peaks: "Stream[int32, 4]",
+):
+    """Scores of the tokens of each block, head by head; behind each token's its peak.
+
+    ``plans`` has what :func:`.stages.attention.planning` says of a block: how many scores there are but one,
+    where each new key goes, and which keys each token scans.
+    """
+    queries: UInt(8 * HD)[H * G * (B + WHOLE * (ROOM - B))]
     last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
         left: int32 = count
-        first: int32 = start
         q: UInt(16) = 0
         with allo.meta_if(WHOLE == 1):
             for before in range(last_wave + 1):
@@ -81,180 +93,144 @@ def score_block[HD, H, G, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]
                 come: UInt(16) = H * size
                 for hq in range(come):
                     queries[q + hq] = asked.get()
-                for hk in range(H):
-                    for tk in range(size):
-                        keys[hk * CTX + first + tk] = asked.get()
+                for new in range(come):
+                    seat: UInt(80) = plans.get()
+                    keys[seat[0:32] + seat[32:48]] = asked.get()
                 q = q + come
                 left = left - B
-                first = first + B
             left = count
             q = 0
         for wave in range(last_wave + 1):
-            last: UInt(8) = min(left, B) - 1
-            n: UInt(16) = last + 1
-            row: int32 = 0
-            j: UInt(16) = 0
-            token: UInt(8) = 0
-            to_go: UInt(16) = 0
-            end: UInt(16) = 0
-            again: UInt(16) = 0
-            following: UInt(16) = 0
-            turn: UInt(8) = 0
-            best: int32 = 0
-            last_key: UInt(31) = 0
-            with allo.meta_if(WHOLE == 1):
-                to_go = count - 1
-                following = count - 1
-                last_key = H * n * count - 1
-            with allo.meta_else():
-                come: UInt(16) = H * G * (last + 1)
+            n: UInt(16) = min(left, B)
+            whole: UInt(80) = plans.get()
+            last_key: UInt(31) = whole[0:31]
+            with allo.meta_if(WHOLE == 0):
+                come: UInt(16) = H * G * n
                 with allo.meta_if(G == 1):
                     for hq in range(come):
                         queries[hq] = asked.get()
                 with allo.meta_else():
-                    at: UInt(16) = 0
+                    place: UInt(16) = 0
                     origin: UInt(16) = 0
                     of_head: UInt(8) = 0
                     nth: UInt(8) = 0
                     for hq in range(come):
-                        queries[at] = asked.get()
-                        behind: UInt(16) = (at if of_head == G - 1 else origin) + 1
-                        at = behind if nth == last else at + G
-                        origin = behind if nth == last else origin
+                        queries[place] = asked.get()
+                        behind: UInt(16) = (place if of_head == G - 1 else origin) + 1
+                        place = behind if nth == n - 1 else place + G
+                        origin = behind if nth == n - 1 else origin
                         of_head = (
-                            (0 if of_head == G - 1 else of_head + 1) if nth == last else of_head
+                            (0 if of_head == G - 1 else of_head + 1) if nth == n - 1 else of_head
                         )
-                        nth = 0 if nth == last else nth + 1
-                for hk in range(H):
-                    for tk in range(n):
-                        keys[(layer * H + hk) * CTX + first + tk] = asked.get()
-                row = layer * H * CTX
+                        nth = 0 if nth == n - 1 else nth + 1
+                given: UInt(16) = H * n
+                for new in range(given):
+                    seat: UInt(80) = plans.get()
+                    keys[seat[0:32] + seat[32:48]] = asked.get()
                 q = 0
-                to_go = first
-                end = first + n - 1
-                again = first
-                following = first if n == 1 or G > 1 else first + 1
-                turn = G > 1
-                last_key = H * G * (n * first + (n * (n + 1)) // 2) - 1
+            at: UInt(32) = 0
+            to_go: UInt(16) = 0
+            mask: UInt(32) = 0
+            best: int32 = 0
+            fresh: UInt(1) = 1
             for key in range(last_key + 1):
-                upcoming: UInt(16) = following
+                if fresh == 1:
+                    plan: UInt(80) = plans.get()
+                    at = plan[0:32]
+                    to_go = plan[32:48]
+                    mask = plan[48:80]
                 query: UInt(8 * HD) = queries[q]
-                word: UInt(8 * HD) = keys[row + j]
+                word: UInt(8 * HD) = keys[at]
                 dot: int32 = 0
                 for c in range(HD):
                     left8: int8 = query[8 * c : 8 * c + 8]
                     right8: int8 = word[8 * c : 8 * c + 8]
                     dot += left8 * right8
                 scores.put(dot)
-                peak: int32 = dot if j == 0 else max(best, dot)
+                shifted: UInt(32) = mask >> to_go
+                seen: int32 = dot if to_go > 31 or shifted[0] == 1 else LEAST
+                peak: int32 = seen if fresh == 1 else max(best, seen)
                 best = peak
                 if to_go == 0:
                     peaks.put(peak)
                     q = q + 1
-                    with allo.meta_if(WHOLE == 1):
-                        row = row + CTX if token == last else row
-                        token = 0 if token == last else token + 1
-                    with allo.meta_elif(G == 1):
-                        row = row + CTX if following == again else row
-                        following = again if following == end else following + 1
-                    with allo.meta_else():
-                        row = row + CTX if following == again and turn == 0 else row
-                        behind_it: UInt(16) = again if following == end else following + 1
-                        following = behind_it if turn == G - 1 else following
-                        turn = 0 if turn == G - 1 else turn + 1
-                j = 0 if to_go == 0 else j + 1
-                to_go = upcoming if to_go == 0 else to_go - 1
+                fresh = 1 if to_go == 0 else 0
+                at = at + 1
+                to_go = to_go - 1
             left = left - B
-            first = first + B
 
 
-def mix_block[HD, H, G, CTX, LAYERS, B, WHOLE](
-    given: "Stream[UInt(8 * HD), 4]", scores: "Stream[int32, 4]", peaks: "Stream[int32, 4]",
-    start: int32, count: int32, waves: int32, factors: "float32[LAYERS]",
-    values: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
-    sums: "Stream[UInt(32 * HD), 2]", totals: "Stream[int32, 2]",
-):  # fmt: skip
+def mix_block[HD, H, G, ROOM, LAYERS, B, WHOLE](
+    given: "Stream[UInt(8 * HD), 4]",
+    plans: "Stream[UInt(80), 4]",
+    scores: "Stream[int32, 4]",
+    peaks: "Stream[int32, 4]",
+    count: int32,
+    waves: int32,
+    factors: "float32[LAYERS]",
+    values: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * ROOM]",
+    sums: "Stream[UInt(32 * HD), 2]",
+    totals: "Stream[int32, 2]",
+):
     """Values weighted by softmax in steps of 1 / 255, and the sum of the weights, of each token."""
     last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
         factor: float32 = factors[layer]
         left: int32 = count
-        first: int32 = start
         with allo.meta_if(WHOLE == 1):
             for before in range(last_wave + 1):
                 size: UInt(16) = min(left, B)
-                for hv in range(H):
-                    for tv in range(size):
-                        values[hv * CTX + first + tv] = given.get()
+                come: UInt(16) = H * size
+                for new in range(come):
+                    seat: UInt(80) = plans.get()
+                    values[seat[0:32] + seat[32:48]] = given.get()
                 left = left - B
-                first = first + B
             left = count
         for wave in range(last_wave + 1):
-            last: UInt(8) = min(left, B) - 1
-            n: UInt(16) = last + 1
-            row: int32 = 0
-            j: UInt(16) = 0
-            token: UInt(8) = 0
+            n: UInt(16) = min(left, B)
+            whole: UInt(80) = plans.get()
+            last_key: UInt(31) = whole[0:31]
+            with allo.meta_if(WHOLE == 0):
+                come: UInt(16) = H * n
+                for new in range(come):
+                    seat: UInt(80) = plans.get()
+                    values[seat[0:32] + seat[32:48]] = given.get()
+            at: UInt(32) = 0
             to_go: UInt(16) = 0
-            end: UInt(16) = 0
-            again: UInt(16) = 0
-            following: UInt(16) = 0
-            turn: UInt(8) = 0
+            mask: UInt(32) = 0
             best: int32 = 0
             sum: int32 = 0
             acc: int32[HD] = 0
-            last_key: UInt(31) = 0
-            with allo.meta_if(WHOLE == 1):
-                to_go = count - 1
-                following = count - 1
-                last_key = H * n * count - 1
-            with allo.meta_else():
-                for hv in range(H):
-                    for tv in range(n):
-                        values[(layer * H + hv) * CTX + first + tv] = given.get()
-                row = layer * H * CTX
-                to_go = first
-                end = first + n - 1
-                again = first
-                following = first if n == 1 or G > 1 else first + 1
-                turn = G > 1
-                last_key = H * G * (n * first + (n * (n + 1)) // 2) - 1
+            fresh: UInt(1) = 1
             for key in range(last_key + 1):
-                upcoming: UInt(16) = following
-                if j == 0:
+                if fresh == 1:
+                    plan: UInt(80) = plans.get()
+                    at = plan[0:32]
+                    to_go = plan[32:48]
+                    mask = plan[48:80]
                     best = peaks.get()
                 below: float32 = scores.get() - best
                 weight: float32 = allo.exp(below * factor)
                 shifted: float32 = weight * 255.0 + ROUND
                 bits: UInt(32) = shifted.bitcast()
-                share: uint8 = bits[0:8]
-                word: UInt(8 * HD) = values[row + j]
-                after_sum: int32 = share + (0 if j == 0 else sum)
+                among: UInt(32) = mask >> to_go
+                share: uint8 = bits[0:8] if to_go > 31 or among[0] == 1 else 0
+                word: UInt(8 * HD) = values[at]
+                after_sum: int32 = share + (0 if fresh == 1 else sum)
                 sum = after_sum
                 out: UInt(32 * HD) = 0
                 for c in range(HD):
                     value: int8 = word[8 * c : 8 * c + 8]
-                    after: int32 = share * value + (0 if j == 0 else acc[c])
+                    after: int32 = share * value + (0 if fresh == 1 else acc[c])
                     acc[c] = after
                     out[32 * c : 32 * c + 32] = after
                 if to_go == 0:
                     sums.put(out)
                     totals.put(after_sum)
-                    with allo.meta_if(WHOLE == 1):
-                        row = row + CTX if token == last else row
-                        token = 0 if token == last else token + 1
-                    with allo.meta_elif(G == 1):
-                        row = row + CTX if following == again else row
-                        following = again if following == end else following + 1
-                    with allo.meta_else():
-                        row = row + CTX if following == again and turn == 0 else row
-                        behind_it: UInt(16) = again if following == end else following + 1
-                        following = behind_it if turn == G - 1 else following
-                        turn = 0 if turn == G - 1 else turn + 1
-                j = 0 if to_go == 0 else j + 1
-                to_go = upcoming if to_go == 0 else to_go - 1
+                fresh = 1 if to_go == 0 else 0
+                at = at + 1
+                to_go = to_go - 1
             left = left - B
-            first = first + B
 
 
 def schedule_pack_block(s: Schedule, pieces: int) -> Schedule:
@@ -268,10 +244,10 @@ def schedule_pack_block(s: Schedule, pieces: int) -> Schedule:
     return pipelined("out", "block", groups=1)(s)
 
 
-schedule_score_block = pipelined("hq tk key")
+schedule_score_block = pipelined("hq new key")
 
 
 def schedule_mix_block(s: Schedule) -> Schedule:
     """One value of a head's width a cycle; two products of a weight are in one multiplier block."""
     s.bind("mul", "packed", axis="c")
-    return pipelined("tv key", "acc")(s)
+    return pipelined("new key", "acc")(s)

@@ -1,8 +1,8 @@
-"""The host side of the accelerator for blocks: prompts and tokens of a decoder, sequences of an encoder."""
+"""The host side of the accelerator for blocks: steps of rows of a decoder, sequences of an encoder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from ...checkpoints.quantize import QuantizedModel
 from ...config import Architecture
 from ..host import PositionError
-from ..memories import Memories, logits_of, make_memories
-from ..parameters import Wide
+from ..memories import Memories, make_memories
+from ..parameters import Wide, padded_vocab
 from .parameters import Block, cached_words, said_block_words
+from .rows import Rows, check_rows, following
 
 
 def make_block_memories(weights: QuantizedModel, wide: Wide, block: Block) -> Memories:
-    """Memories of the region after ``start``, with the weights in place and an empty cache."""
+    """Memories of the region after ``spoken``, with the weights in place and an empty cache."""
     config = weights.config
     cached = cached_words(config, wide, block)
     memories = make_memories(weights, wide, cached, said_block_words(config, wide, block))
@@ -33,36 +34,45 @@ def feed(
     memories: Memories,
     tokens: np.ndarray,
     start: int = 0,
+    slot: int = 0,
 ) -> np.ndarray:
     """One step: the logits after the last of ``tokens``, which stand at ``start`` and behind it.
 
     Args:
         run: the built region.
+        slot: the sequence that they belong to.
 
     Raises:
         PositionError: a token is not in the vocabulary, there is none or there are more than a step
             takes, or they do not fit the cache.
     """
-    config, count = weights.config, len(tokens)
-    if not config.causal:
-        raise PositionError(
-            "An encoder has no logits of a next token, and cannot be fed in parts.",
-            help="give its sequence whole to encode, which returns the hidden values of every token.",
-        )
-    _check_tokens(tokens, config)
-    if not 1 <= count <= block.most:
-        raise PositionError(
-            f"A step of {count} tokens is asked for, and this accelerator takes 1 to {block.most}.",
-            help="feed a longer prompt in parts.",
-        )
-    if start < 0 or start + count > config.context:
-        raise PositionError(
-            f"The positions {start} to {start + count - 1} are not all among the {config.context} "
-            "of the model.",
-            help="shorten the sequence.",
-        )
-    _run(run, block, memories, tokens, start)
-    return logits_of(memories, config)
+    _take(run, weights, block, memories, following(tokens, start, slot), 1)
+    return _said(memories)[: weights.config.vocab].copy()
+
+
+def step(
+    run: Callable[..., Any],
+    weights: QuantizedModel,
+    wide: Wide,
+    block: Block,
+    memories: Memories,
+    rows: Rows,
+    spoken: int = 1,
+) -> np.ndarray:
+    """One step of rows: the logits after each of the last ``spoken``, float32 (spoken, vocabulary).
+
+    Args:
+        run: the built region.
+
+    Raises:
+        PositionError: the accelerator does not take these rows.
+    """
+    config = weights.config
+    _take(run, weights, block, memories, rows, spoken)
+    # Groups of as many logits as there are channels, and in each group row by row.
+    every = _said(memories)[: spoken * padded_vocab(config, wide)]
+    by_rows = every.reshape(-1, spoken, wide.channels).transpose(1, 0, 2).reshape(spoken, -1)
+    return by_rows[:, : config.vocab].copy()
 
 
 def encode(
@@ -95,9 +105,9 @@ def encode(
             help="an encoder sees its sequence whole: build the accelerator with a larger most, at most "
             f"the {config.context} tokens of the model's context.",
         )
-    _run(run, block, memories, tokens, 0)
-    every = memories.logits.view(np.uint8).reshape(-1).view(np.float32).reshape(-1, config.d)
-    return every[:count].copy()
+    each, none = np.arange(count), np.zeros(count, np.int64)
+    _run(run, block, memories, (tokens, each, none, each, none - 1), 1)
+    return _said(memories).reshape(-1, config.d)[:count].copy()
 
 
 def _check_tokens(tokens: np.ndarray, config: Architecture) -> None:
@@ -109,10 +119,40 @@ def _check_tokens(tokens: np.ndarray, config: Architecture) -> None:
         )
 
 
-def _run(
-    run: Callable[..., Any], block: Block, memories: Memories, tokens: np.ndarray, start: int
+def _take(
+    run: Callable[..., Any],
+    weights: QuantizedModel,
+    block: Block,
+    memories: Memories,
+    rows: Rows,
+    spoken: int,
 ) -> None:
-    taken = np.zeros(block.most, np.int32)
-    taken[: len(tokens)] = tokens
-    waves = -(-len(tokens) // block.tokens)
-    run(taken, len(tokens), waves, int(start), *memories.arguments())
+    config = weights.config
+    if not config.causal:
+        raise PositionError(
+            "An encoder has no logits of a next token, and cannot be fed in parts.",
+            help="give its sequence whole to encode, which returns the hidden values of every token.",
+        )
+    check_rows(rows, spoken, config, block)
+    bases = rows.slots * config.context
+    taken = (rows.tokens, rows.positions, bases, rows.places, rows.masks.view(np.int32))
+    _run(run, block, memories, taken, spoken)
+
+
+def _said(memories: Memories) -> np.ndarray:
+    said: np.ndarray = memories.logits.view(np.uint8).reshape(-1).view(np.float32)
+    return said
+
+
+def _run(
+    run: Callable[..., Any],
+    block: Block,
+    memories: Memories,
+    rows: Sequence[np.ndarray],
+    spoken: int,
+) -> None:
+    count = len(rows[0])
+    given = np.zeros((len(rows), block.most), np.int32)
+    given[:, :count] = rows
+    waves = -(-count // block.tokens)
+    run(*given, count, waves, spoken, *memories.arguments())

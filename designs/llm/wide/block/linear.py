@@ -3,8 +3,9 @@
 
 A step has ``count`` tokens in ``waves`` blocks of B; the last block may be smaller. Every job is done for
 one block after the other, so the weights of a layer's job are read once a block. The last job, the
-logits, is done for the last token alone; a model without logits does not have it. Results come output
-group by output group, C neighbouring outputs at a time, and within a group token by token.
+logits, is done for the last ``spoken`` tokens, a block at most; a model without logits does not have it.
+Results come output group by output group, C neighbouring outputs at a time, and within a group token by
+token.
 """
 
 import allo
@@ -47,6 +48,7 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B](
     inputs: "Stream[UInt(8 * L * R), 2]",
     count: int32,
     waves: int32,
+    spoken: int32,
     sums: "Stream[UInt(32 * R), 2]",
 ):
     """One processing element: L weights of its channel with R tokens a cycle.
@@ -72,7 +74,7 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B](
             groups = FFN // L
         left: int32 = count
         for wave in range(last_pass + 1):
-            last_token: UInt(8) = 0 if job == 4 * LAYERS else min(left, B) - 1
+            last_token: UInt(8) = spoken - 1 if job == 4 * LAYERS else min(left, B) - 1
             left = left - B
             last_round: UInt(8) = (last_token * (65536 // R + 1)) >> 16
             last_mac: UInt(31) = outs * (last_round + 1) * groups - 1
@@ -111,6 +113,7 @@ def rescale_block[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B](
     tables: "Stream[UInt(32 * TERMS * V), 4]",
     count: int32,
     waves: int32,
+    spoken: int32,
     mixed: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
     hidden: "Stream[float32[V], 4]",
@@ -119,7 +122,8 @@ def rescale_block[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B](
     """Apply factor and bias to V outputs at once, and send them where their job's outputs go.
 
     A word of ``tables`` holds V pairs of float32, the factor lower, or with ``TERMS`` of 1 the factors
-    alone. The first token of a step takes it, and it is kept for the others.
+    alone. The first token of a step takes it, and it is kept for the others; of the logits those of a group,
+    whose tokens come one after the other.
     """
     kept: UInt(32 * TERMS * V)[max(D, QKV, UP) // C, C // V]
     for job in range(4 * LAYERS + min(OUTPUTS, 1)):
@@ -136,7 +140,7 @@ def rescale_block[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B](
             words = UP // V
         left: int32 = count
         for wave in range(last_pass + 1):
-            last: UInt(8) = 0 if kind == 4 else min(left, B) - 1
+            last: UInt(8) = spoken - 1 if kind == 4 else min(left, B) - 1
             left = left - B
             last_out: UInt(31) = words * (last + 1) - 1
             group: UInt(16) = 0
@@ -144,13 +148,13 @@ def rescale_block[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B](
             token: UInt(8) = 0
             first: UInt(1) = 1 if wave == 0 else 0
             fresh: UInt(1) = first
+            step: UInt(1) = 0 if kind == 4 else 1
             for out in range(last_out + 1):
                 acc: int32[V] = sums.get()
                 table: UInt(32 * TERMS * V) = 0
                 if fresh == 1:
                     table = tables.get()
-                    if kind != 4:
-                        kept[group, piece] = table
+                    kept[group, piece] = table
                 else:
                     table = kept[group, piece]
                 result: float32[V]
@@ -173,7 +177,7 @@ def rescale_block[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B](
                 else:
                     deltas.put(result)
                 if piece == C // V - 1:
-                    group = group + 1 if token == last else group
+                    group = group + step if token == last else group
                     fresh = first if token == last else 0
                     token = 0 if token == last else token + 1
                 piece = 0 if piece == C // V - 1 else piece + 1

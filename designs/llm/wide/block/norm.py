@@ -21,12 +21,13 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND](
     deltas: "Stream[float32[V], 4]",
     count: int32,
     waves: int32,
+    spoken: int32,
     rows: "Stream[float32[V], 4]",
 ):
     """``x += delta`` for every job with a residual; then the rows of the block that it belongs to.
 
-    Before the last norm only the last token of the step is sent. With ``BEHIND`` all are, and what the other
-    norms make of a block's rows comes back on ``embedded``, in their place.
+    Before the last norm only the last ``spoken`` tokens of the step are sent. With ``BEHIND`` all are, and
+    what the other norms make of a block's rows comes back on ``embedded``, in their place.
     """
     x: float32[MOST * D // V, V]
     last_wave: UInt(8) = waves - 1
@@ -60,8 +61,8 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND](
             size: int32 = total
             with allo.meta_if(BEHIND == 0):
                 if norm == 2 * LAYERS:
-                    sent = base + total - D // V
-                    size = D // V if wave == last_wave else 0
+                    sent = (count - spoken) * (D // V)
+                    size = spoken * (D // V) if wave == last_wave else 0
             for row in range(size):
                 out: float32[V]
                 for w in range(V):
@@ -82,6 +83,7 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, BEHIND](
     unit: int32,
     count: int32,
     waves: int32,
+    spoken: int32,
     eps: float32,
     small: "Stream[UInt((8 + 32 * BEHIND) * V), 4]",
 ):
@@ -98,7 +100,7 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, BEHIND](
         for fill in range(D // V):
             gains[fill] = tables.get()
         last_pass: UInt(8) = 0 if n == 2 * LAYERS + BEHIND else waves - 1
-        left: int32 = 1 if n == 2 * LAYERS + BEHIND else count
+        left: int32 = spoken if n == 2 * LAYERS + BEHIND else count
         for wave in range(last_pass + 1):
             mine: int32 = (min(left, B) + (UNITS - 1) - unit) // UNITS
             left = left - B

@@ -19,26 +19,31 @@ class Block:
         most: tokens of a step. It has several blocks, which take turns in every job: while one is
             multiplied, norms, attention and GELU of the others are under way.
         norms: units of norms, each with a token of its own.
+        spoken: tokens of a step after which it gives the logits, at most.
+        slots: sequences that have keys and values in the caches, each with room for a context.
     """
 
     rows: int = 4
     tokens: int = 32
     most: int = 128
     norms: int = 4
+    spoken: int = 1
+    slots: int = 1
 
 
 def cached_words(config: Architecture, wide: Wide, block: Block) -> int:
     """Words of a head's width that a unit keeps of keys, and as many of values.
 
-    An encoder has those of a step and one layer, a decoder those of the context and all layers.
+    An encoder has those of a step and one layer, a decoder those of all sequences, contexts and layers.
     """
-    tokens = config.layers * config.context if config.causal else block.most
+    tokens = config.layers * block.slots * config.context if config.causal else block.most
     return tokens * config.kv_heads // wide.heads
 
 
 def said_block_words(config: Architecture, wide: Wide, block: Block) -> int:
     """Words of V float32 that a step writes: logits, or an encoder's hidden values of every token."""
-    numbers = padded_vocab(config, wide) if config.has_head else block.most * config.d
+    logits = block.spoken * padded_vocab(config, wide)
+    numbers = logits if config.has_head else block.most * config.d
     return numbers // wide.vector
 
 
@@ -51,7 +56,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
     """
     check_design("block", config, WidthError)
     check_sizes(config, wide)
-    for name in ("rows", "tokens", "most", "norms"):
+    for name in ("rows", "tokens", "most", "norms", "spoken", "slots"):
         if getattr(block, name) < 1:
             raise WidthError(
                 f"The {name} of a block of the wide accelerator are {getattr(block, name)}.",
@@ -87,8 +92,20 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
             f"The wide accelerator has {block.norms} units of norms, which is no power of two.",
             help="norms is 1, 2, 4, 8 and so on.",
         )
-    if block.most > config.context:
+    if block.spoken > block.tokens:
         raise WidthError(
-            f"A step of {block.most} tokens does not fit the context of {config.context}.",
-            help=f"a step has at most {config.context} tokens.",
+            f"Logits after {block.spoken} tokens are asked for, and a block has {block.tokens}.",
+            help=f"a step gives the logits after at most {block.tokens} tokens.",
+        )
+    if not config.causal and block.slots > 1:
+        raise WidthError(
+            f"An encoder keeps no keys and values, and {block.slots} sequences are to have some.",
+            help="leave slots at 1.",
+        )
+    room = config.context * block.slots
+    if block.most > room:
+        of = f" of {block.slots} sequences" if block.slots > 1 else ""
+        raise WidthError(
+            f"A step of {block.most} tokens does not fit the context of {config.context}{of}.",
+            help=f"a step has at most {room} tokens.",
         )

@@ -12,16 +12,17 @@ def embed_block[D, V, CTX, VOCAB, MOST](
     tokens: "int32[MOST]",
     token_rows: "UInt(32 * V)[VOCAB * D // V]",
     position_rows: "UInt(32 * V)[CTX * D // V]",
-    start: int32,
+    positions: "int32[MOST]",
     count: int32,
     embedded: "Stream[float32[V], 4]",
 ):
-    """The rows of ``count`` tokens and of the positions from ``start`` on, added."""
+    """The rows of ``count`` tokens and of their positions, added."""
     for one in range(count):
         token: int32 = tokens[one]
+        position: int32 = positions[one]
         for row in range(D // V):
             left: UInt(32 * V) = token_rows[token * (D // V) + row]
-            right: UInt(32 * V) = position_rows[(start + one) * (D // V) + row]
+            right: UInt(32 * V) = position_rows[position * (D // V) + row]
             both: float32[V]
             for v in range(V):
                 a_bits: UInt(32) = left[32 * v : 32 * v + 32]

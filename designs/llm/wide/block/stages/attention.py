@@ -17,6 +17,9 @@ from ..heads import (
 from ..vectors import divide_block, schedule_divide_block
 from .sizes import BlockSizes
 
+PLANS = 32
+"""Words that a unit may be told ahead."""
+
 
 def packing(z: BlockSizes) -> Stage:
     """Quantises q, k and v, and joins them to words of a head."""
@@ -82,23 +85,90 @@ def dealing(z: BlockSizes) -> Stage:
     return Stage(part, loops=("dealing:head",))
 
 
-def scoring(z: BlockSizes) -> Stage:
-    """One a unit: keeps the new keys, and multiplies the queries of a block with all keys."""
-    m, U, HD, ROOM, CACHE = z.model, z.wide.heads, z.model.head_dim, z.room, z.cached
-    sizes = HD, z.per_unit, z.group, ROOM, m.layers, z.block.tokens, z.encoder
-    kernel = Kernel(score_block, sizes, schedule_score_block)
-    SCORE, ASKED = kernel.template, z.asked
+def planning(z: BlockSizes) -> Stage:
+    """Tells the units of a layer and block where keys and values go, and what each query scans.
+
+    A word has where the keys of a sequence begin, the place of the token's own behind it, and its mask. First
+    comes the number of all scores of the block but one, then a word for each head of keys and token, then one
+    for each query.
+    """
+    U, B, MOST, LAYERS, WHOLE, ROOM = (
+        z.wide.heads, z.block.tokens, z.block.most, z.model.layers, z.encoder, z.room,
+    )  # fmt: skip
+    H, G, PASSES = z.per_unit, z.group, 1 + WHOLE
 
     @df.part()
     def part(
-        start: int32, count: int32, waves: int32, keys: UInt(8 * HD)[U, CACHE],
-        asked: Stream[UInt(8 * HD), ASKED][U], scores: Stream[int32, ROOM][U],
-        peaks: Stream[int32, 4][U],
+        count: int32, waves: int32, bases: int32[MOST], lasts: int32[MOST], masks: int32[MOST],
+        score_plans: Stream[UInt(80), PLANS][U], mix_plans: Stream[UInt(80), PLANS][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1], args=[bases, lasts, masks])
+        def planning(base_of: int32[MOST], last_of: int32[MOST], mask_of: int32[MOST]):
+            last_wave: UInt(8) = waves - 1
+            for layer in range(LAYERS):
+                for turn in range(PASSES):
+                    first: int32 = 0
+                    left: int32 = count
+                    for wave in range(last_wave + 1):
+                        last: UInt(8) = min(left, B) - 1
+                        if WHOLE == 0 or turn == 1:
+                            scored: int32 = 0
+                            with allo.meta_if(WHOLE == 1):
+                                scored = (last + 1) * count
+                            with allo.meta_else():
+                                for token in range(last + 1):
+                                    scored += last_of[first + token] + 1
+                            whole: UInt(80) = H * G * scored - 1
+                            with allo.meta_for(U) as u:
+                                score_plans[u].put(whole)
+                                mix_plans[u].put(whole)
+                        for scans in range(2 - WHOLE):
+                            last_share: UInt(8) = G - 1 if scans == 1 else 0
+                            seats: UInt(16) = H * (last_share + 1) * (last + 1)
+                            row: int32 = (1 - WHOLE) * layer * (H * ROOM)
+                            at: UInt(8) = 0
+                            share: UInt(8) = 0
+                            for seat in range(seats):
+                                plan: UInt(80) = 0
+                                plan[0:32] = row + base_of[first + at]
+                                plan[32:48] = last_of[first + at]
+                                plan[48:80] = mask_of[first + at]
+                                with allo.meta_if(WHOLE == 1):
+                                    if turn == 1:
+                                        plan[32:48] = count - 1
+                                with allo.meta_for(U) as u:
+                                    score_plans[u].put(plan)
+                                    mix_plans[u].put(plan)
+                                if share == last_share:
+                                    row = row + ROOM if at == last else row
+                                    at = 0 if at == last else at + 1
+                                share = 0 if share == last_share else share + 1
+                        first = first + B
+                        left = left - B
+
+    loops = ("planning:seat",) if WHOLE else ("planning:token", "planning:seat")
+    return Stage(part, loops=loops)
+
+
+def scoring(z: BlockSizes) -> Stage:
+    """One a unit: keeps the new keys, and multiplies the queries of a block with those that they scan."""
+    m, U, HD, ROOM, CACHE = z.model, z.wide.heads, z.model.head_dim, z.room, z.cached
+    sizes = HD, z.per_unit, z.group, ROOM, m.layers, z.block.tokens, z.encoder
+    kernel = Kernel(score_block, sizes, schedule_score_block)
+    SCORE, ASKED, SCORES = kernel.template, z.asked, z.scores
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, keys: UInt(8 * HD)[U, CACHE],
+        asked: Stream[UInt(8 * HD), ASKED][U], score_plans: Stream[UInt(80), PLANS][U],
+        scores: Stream[int32, SCORES][U], peaks: Stream[int32, 4][U],
     ):  # fmt: skip
         @df.kernel(mapping=[U], args=[keys])
         def scoring(cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
-            score_block[*SCORE](asked[u], start, count, waves, cache[u], scores[u], peaks[u])
+            score_block[*SCORE](
+                asked[u], score_plans[u], count, waves, cache[u], scores[u], peaks[u]
+            )
 
     return Stage(part, (kernel,), banks={"keys": 1})
 
@@ -109,19 +179,21 @@ def mixing(z: BlockSizes) -> Stage:
     sizes = HD, z.per_unit, z.group, ROOM, m.layers, z.block.tokens, z.encoder
     kernel = Kernel(mix_block, sizes, schedule_mix_block)
     MIX, GIVEN, BEHIND, LAYERS = kernel.template, z.given, max(2, z.group), m.layers
+    SCORES = z.scores
 
     @df.part()
     def part(
-        start: int32, count: int32, waves: int32, exponents: float32[U, LAYERS],
+        count: int32, waves: int32, exponents: float32[U, LAYERS],
         values: UInt(8 * HD)[U, CACHE], given: Stream[UInt(8 * HD), GIVEN][U],
-        scores: Stream[int32, ROOM][U], peaks: Stream[int32, 4][U],
+        mix_plans: Stream[UInt(80), PLANS][U],
+        scores: Stream[int32, SCORES][U], peaks: Stream[int32, 4][U],
         mixed: Stream[UInt(32 * HD), BEHIND][U], totals: Stream[int32, BEHIND][U],
     ):  # fmt: skip
         @df.kernel(mapping=[U], args=[exponents, values])
         def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
             mix_block[*MIX](
-                given[u], scores[u], peaks[u], start, count, waves,
+                given[u], mix_plans[u], scores[u], peaks[u], count, waves,
                 factors[u], cache[u], mixed[u], totals[u],
             )  # fmt: skip
 

@@ -46,7 +46,7 @@ def spreading(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, normed_words: Stream[UInt(WORD), ROUNDS * D // L],
+        count: int32, waves: int32, spoken: int32, normed_words: Stream[UInt(WORD), ROUNDS * D // L],
         attended_words: Stream[UInt(WORD), ROUNDS * D // L],
         bent_words: Stream[UInt(WORD), ROUNDS * FFN // L], spread: Stream[UInt(WORD), 2],
     ):  # fmt: skip
@@ -61,7 +61,7 @@ def spreading(z: BlockSizes) -> Stage:
                 outs: UInt(24) = D // C
                 if job == 4 * LAYERS:
                     last_pass = 0
-                    left = 1
+                    left = spoken
                     outs = OUTS
                 elif kind == 0:
                     outs = QKV // C
@@ -111,8 +111,9 @@ def casting(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, spread: Stream[UInt(WORD), 2], inputs: Stream[UInt(WORD), 2][C]
-    ):
+        count: int32, waves: int32, spoken: int32, spread: Stream[UInt(WORD), 2],
+        inputs: Stream[UInt(WORD), 2][C],
+    ):  # fmt: skip
         cast: Stream[UInt(WORD), 2][G]
 
         @df.kernel(mapping=[1])
@@ -120,7 +121,8 @@ def casting(z: BlockSizes) -> Stage:
             last_wave: UInt(8) = waves - 1
             last_token: UInt(8) = count - last_wave * B - 1
             rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
-            total: int32 = rounds * ROUND_WORDS + OUTS * (D // L)
+            last_rounds: UInt(16) = (((spoken - 1) * INVERSE) >> 16) + 1
+            total: int32 = rounds * ROUND_WORDS + last_rounds * (OUTS * (D // L))
             for word in range(total):
                 one: UInt(WORD) = spread.get()
                 with allo.meta_for(G) as g:
@@ -132,7 +134,8 @@ def casting(z: BlockSizes) -> Stage:
             last_wave: UInt(8) = waves - 1
             last_token: UInt(8) = count - last_wave * B - 1
             rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
-            total: int32 = rounds * ROUND_WORDS + OUTS * (D // L)
+            last_rounds: UInt(16) = (((spoken - 1) * INVERSE) >> 16) + 1
+            total: int32 = rounds * ROUND_WORDS + last_rounds * (OUTS * (D // L))
             for word in range(total):
                 one: UInt(WORD) = cast[g].get()
                 with allo.meta_for(C // G) as c:
@@ -156,13 +159,13 @@ def multiplying(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, words: Stream[UInt(8 * L), z.wide.prefetch][C],
+        count: int32, waves: int32, spoken: int32, words: Stream[UInt(8 * L), z.wide.prefetch][C],
         inputs: Stream[UInt(WORD), 2][C], sums: Stream[UInt(32 * R), 4][C],
     ):  # fmt: skip
         @df.kernel(mapping=[C])
         def element():
             c = df.get_pid()
-            multiply_block[*ELEMENT](words[c], inputs[c], count, waves, sums[c])
+            multiply_block[*ELEMENT](words[c], inputs[c], count, waves, spoken, sums[c])
 
     return Stage(part, (kernel,))
 
@@ -175,7 +178,7 @@ def joining(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, sums: Stream[UInt(32 * R), 4][C],
+        count: int32, waves: int32, spoken: int32, sums: Stream[UInt(32 * R), 4][C],
         partly: Stream[UInt(32 * R * (C // G)), 2][G],
     ):  # fmt: skip
         @df.kernel(mapping=[G])
@@ -184,7 +187,8 @@ def joining(z: BlockSizes) -> Stage:
             last_wave: UInt(8) = waves - 1
             last_token: UInt(8) = count - last_wave * B - 1
             rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
-            total: int32 = rounds * ROUND_SUMS + OUTS
+            last_rounds: UInt(16) = (((spoken - 1) * INVERSE) >> 16) + 1
+            total: int32 = rounds * ROUND_SUMS + last_rounds * OUTS
             for one in range(total):
                 some: UInt(32 * R * (C // G)) = 0
                 with allo.meta_for(C // G) as c:
@@ -203,7 +207,7 @@ def gathering(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, partly: Stream[UInt(32 * R * (C // G)), 2][G],
+        count: int32, waves: int32, spoken: int32, partly: Stream[UInt(32 * R * (C // G)), 2][G],
         gathered: Stream[int32[V], 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
@@ -216,7 +220,7 @@ def gathering(z: BlockSizes) -> Stage:
                 outs: UInt(24) = D // C
                 if job == 4 * LAYERS:
                     last_pass = 0
-                    left = 1
+                    left = spoken
                     outs = OUTS
                 elif kind == 0:
                     outs = QKV // C
@@ -272,7 +276,7 @@ def rescaling(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, gathered: Stream[int32[V], 4],
+        count: int32, waves: int32, spoken: int32, gathered: Stream[int32[V], 4],
         affines: Stream[UInt(32 * TERMS * V), 64], projected: Stream[float32[V], 4],
         deltas: Stream[float32[V], ROWS], hidden: Stream[float32[V], 4],
         said: Stream[float32[V], 4],
@@ -280,7 +284,7 @@ def rescaling(z: BlockSizes) -> Stage:
         @df.kernel(mapping=[1])
         def rescaling():
             rescale_block[*RESCALE](
-                gathered, affines, count, waves, projected, deltas, hidden, said
+                gathered, affines, count, waves, spoken, projected, deltas, hidden, said
             )
 
     return Stage(part, (kernel,))

@@ -34,12 +34,17 @@ class BlockSizes:
 
     @property
     def last(self) -> int:
-        """The norm from which on there is one token; an encoder has none."""
+        """The norm of the tokens whose logits follow; an encoder has none."""
         return self.norms if self.encoder else self.norms - 1
 
     @property
     def room(self) -> int:
-        """Keys that a query may see."""
+        """Keys of a head that a unit keeps in a layer: of all its sequences, or an encoder's step."""
+        return self.block.most if self.encoder else self.block.slots * self.model.context
+
+    @property
+    def scores(self) -> int:
+        """Scores of a query at most."""
         return self.block.most if self.encoder else self.model.context
 
     @property

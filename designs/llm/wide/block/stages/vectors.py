@@ -46,16 +46,19 @@ def embedding(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        tokens: int32[MOST], count: int32, start: int32, token_table: UInt(32 * V)[VOCAB * D // V],
+        tokens: int32[MOST], positions: int32[MOST], count: int32, token_table: UInt(32 * V)[VOCAB * D // V],
         position_table: UInt(32 * V)[CTX * D // V], embedded: Stream[float32[V], 4],
     ):  # fmt: skip
-        @df.kernel(mapping=[1], args=[tokens, token_table, position_table])
+        @df.kernel(mapping=[1], args=[tokens, positions, token_table, position_table])
         def embedding(
             given_tokens: int32[MOST],
+            given_positions: int32[MOST],
             token_rows: UInt(32 * V)[VOCAB * D // V],
             position_rows: UInt(32 * V)[CTX * D // V],
         ):
-            embed_block[*EMBED](given_tokens, token_rows, position_rows, start, count, embedded)
+            embed_block[*EMBED](
+                given_tokens, token_rows, position_rows, given_positions, count, embedded
+            )
 
     return Stage(part, (kernel,))
 
@@ -69,12 +72,12 @@ def summing(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, come: Stream[float32[V], COME],
+        count: int32, waves: int32, spoken: int32, come: Stream[float32[V], COME],
         deltas: Stream[float32[V], ROWS], rows: Stream[float32[V], 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def summing():
-            collect[*COLLECT](come, deltas, count, waves, rows)
+            collect[*COLLECT](come, deltas, count, waves, spoken, rows)
 
     return Stage(part, (kernel,))
 
@@ -88,13 +91,14 @@ def turning(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, rows: Stream[float32[V], 4], dealt: Stream[float32[V], ROWS][N]
-    ):
+        count: int32, waves: int32, spoken: int32, rows: Stream[float32[V], 4],
+        dealt: Stream[float32[V], ROWS][N],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def turning():
             for norm in range(NORMS):
                 last_pass: UInt(8) = 0 if norm == LAST else waves - 1
-                left: int32 = 1 if norm == LAST else count
+                left: int32 = spoken if norm == LAST else count
                 for wave in range(last_pass + 1):
                     last: UInt(8) = min(left, B) - 1
                     left = left - B
@@ -123,13 +127,13 @@ def norming(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, dealt: Stream[float32[V], 2 * ROWS][N],
+        count: int32, waves: int32, spoken: int32, dealt: Stream[float32[V], 2 * ROWS][N],
         gains: Stream[UInt(GAIN), 64][N], normed: Stream[UInt(BOTH), ROWS][N],
     ):  # fmt: skip
         @df.kernel(mapping=[N])
         def norms():
             u = df.get_pid()
-            normalise_rows[*NORM](dealt[u], gains[u], u, count, waves, EPS, normed[u])
+            normalise_rows[*NORM](dealt[u], gains[u], u, count, waves, spoken, EPS, normed[u])
 
     return Stage(part, (kernel,))
 
@@ -143,7 +147,7 @@ def merging(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, normed: Stream[UInt(BOTH), D // V][N],
+        count: int32, waves: int32, spoken: int32, normed: Stream[UInt(BOTH), D // V][N],
         merged: Stream[UInt(8 * V), 4], embedded: Stream[float32[V], 4],
         back: Stream[float32[V], ROWS], states: Stream[float32[V], 4],
     ):  # fmt: skip
@@ -151,7 +155,7 @@ def merging(z: BlockSizes) -> Stage:
         def merging():
             for norm in range(NORMS):
                 last_pass: UInt(8) = 0 if norm == LAST else waves - 1
-                left: int32 = 1 if norm == LAST else count
+                left: int32 = spoken if norm == LAST else count
                 for wave in range(last_pass + 1):
                     last: UInt(8) = min(left, B) - 1
                     left = left - B
@@ -204,11 +208,12 @@ def arranging(z: BlockSizes, name: str) -> Stage:
 
     @df.part()
     def part(
-        count: int32, waves: int32, come: Stream[UInt(8 * V), COME], leave: Stream[UInt(WORD), ROOM]
-    ):
+        count: int32, waves: int32, spoken: int32, come: Stream[UInt(8 * V), COME],
+        leave: Stream[UInt(WORD), ROOM],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def arranging():
-            arrange[*ARRANGE](come, count, waves, leave)
+            arrange[*ARRANGE](come, count, waves, spoken, leave)
 
     return Stage(part, (kernel,))
 
@@ -233,18 +238,19 @@ def activating(z: BlockSizes) -> Stage:
 
 
 def saying(z: BlockSizes) -> Stage:
-    """Writes the logits of the last token, or an encoder's hidden values of every token."""
+    """Writes the logits of the last tokens, or an encoder's hidden values of every token."""
     D, V, SAID, ENCODER = z.model.d, z.wide.vector, z.said, z.encoder
+    WORDS = z.outputs // V
     kernel = Kernel(say_block, (V, SAID), schedule_say_block)
     SAY = kernel.template
 
     @df.part()
-    def part(count: int32, logits: UInt(32 * V)[SAID], said: Stream[float32[V], 4]):
+    def part(count: int32, spoken: int32, logits: UInt(32 * V)[SAID], said: Stream[float32[V], 4]):
         @df.kernel(mapping=[1], args=[logits])
         def saying(memory: UInt(32 * V)[SAID]):
             with allo.meta_if(ENCODER):
                 say_block[*SAY](said, count * (D // V), memory)
             with allo.meta_else():
-                say_block[*SAY](said, SAID, memory)
+                say_block[*SAY](said, spoken * WORDS, memory)
 
     return Stage(part, (kernel,))
