@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from ..graph.nodes import Body, Node
 from ..operators.spec import Operator
 from ..operators.tables.bits import Word
-from ..operators.tables.words import Mapper, constant, latest
+from ..operators.tables.words import Mapper, complement, constant, is_sum, latest
 from .timing_model import TimingModel
 
 
@@ -34,6 +34,8 @@ class Mapped:
         self._words: dict[int, Word] = {}
         self._known: dict[tuple[object, ...], Word] = {}
         self._late: dict[tuple[object, ...], float] = {}
+        self._terms: dict[tuple[int, int], tuple[Word, ...]] = {}
+        self._single = {n for n, readers in followers(body).items() if len(readers) == 1}
         self._stores: dict[int, int] = defaultdict(int)
         for node in body.nodes:
             if node.kind == "store" and node.access is not None:
@@ -86,11 +88,26 @@ class Mapped:
         return self._known[key]
 
     def _word(self, node: Node, operands: list[Word]) -> Word:
-        word = word_of(self._mapper, node, operands)
+        word = self._summed(node, operands) or word_of(self._mapper, node, operands)
         if word is not None:
             return word
         late = max(map(latest, operands), default=0.0) + self._timing.entry(node)
         return self._mapper.tables.leaves(late, node.width)
+
+    def _summed(self, node: Node, operands: list[Word]) -> Word | None:
+        """The bits of a sum, which takes in those that it alone reads, as synthesis has it."""
+        net = node.operator.netlist if node.operator is not None else None
+        if net is None or not is_sum(net):
+            return None
+        places = zip(node.operands, operands, strict=True)
+        first, second = (self._terms.get((o.number, id(word)), (word,)) for o, word in places)
+        if net.nodes[net.output].op == "sub":
+            second = tuple(map(complement, second))
+        terms = first + second
+        word = self._mapper.total(terms) if len(terms) > 2 else self._mapper.output(net, operands)
+        if node.number in self._single and not node.crosses:
+            self._terms[node.number, id(word)] = terms
+        return word
 
     def _stored(self, node: Node, operands: list[Word]) -> float:
         """When what a register takes is at it, behind the choice among its stores, and its enable."""

@@ -120,6 +120,16 @@ class Mapper:
             found.append(self.tables.leaf(late + self._chain(place - start + 1)))
         return tuple(found)
 
+    def total(self, words: Sequence[Word]) -> Word:
+        """The sum of several values: rows of full adders, the earliest words first, and one carry chain."""
+        waiting = sorted(words, key=latest)
+        while len(waiting) > 2:
+            columns = list(zip(*waiting[:3], strict=True))
+            bits = tuple(map(self.tables.function, columns))
+            carries = tuple(map(self.tables.function, columns[:-1]))
+            waiting = sorted([bits, (ZERO, *carries), *waiting[3:]], key=latest)
+        return self._sum(*waiting, minus=False)
+
     def _onto_chain(self, left: Bit, right: Bit) -> float:
         """When two bits are at a carry chain.
 
@@ -165,3 +175,18 @@ class Mapper:
 def constant(value: int, width: int) -> Word:
     """The bits of a constant."""
     return tuple(ONE if value >> place & 1 else ZERO for place in range(width))
+
+
+def complement(word: Word) -> Word:
+    """The complement of a value."""
+    known = {ZERO: ONE, ONE: ZERO}
+    return tuple(known.get(bit) or bit.inverted() for bit in word)
+
+
+def is_sum(net: Netlist) -> bool:
+    """Whether a netlist is the sum or the difference of its inputs, made of tables."""
+    node = net.nodes[net.output]
+    if node.op not in ("add", "sub") or node.value:
+        return False
+    widths = [net.nodes[k].width for k in node.args if net.nodes[k].op == "input"]
+    return widths == [node.width] * 2

@@ -113,17 +113,18 @@ class Forward:
                 self._place_mapped(k, time, cause)
                 continue
             start = 0.0
+            last: Cause = cause  # what settles last in the cycle, and so moves the node on
             for operand in operands:
                 there = ready[operand]
                 if there > time:
-                    time, start, cause = there, settled[operand], operand
+                    time, start, cause, last = there, settled[operand], operand, operand
                 elif there == time and settled[operand] > start:
-                    start = settled[operand]
-            if rare:
-                start = max(start, self._behind_streams(k, time))
+                    start, last = settled[operand], operand
+            if rare and (behind := self._behind_streams(k, time)) > start:
+                start, last = behind, cause
             if start > 0.0 and start + delay > budget:
                 time, start = time + 1, 0.0
-                cause = self._latest(row) if cause is None else cause
+                cause = self._latest(row) if last is None else last
             if words and ii == 1 and self._is_far(words, time) and self._far_ns + delay > budget:
                 time, start = time + 1, 0.0
                 cause = self._latest(row) if cause is None else cause
@@ -167,8 +168,9 @@ class Forward:
             if operand.body is body and (ready := mapped.ready(operand)) > time:
                 time, cause = ready, self.positions[operand.number]
         start, settle = mapped.place(node, time)
-        if start > time and cause is None:
-            cause = self._latest(self._rows[k])
+        if start > time:
+            late = self._latest(self._rows[k])
+            cause = cause if late is None else late
         self.times[k] = self._ready[k] = start
         self._settled[k], self._started[k], self.causes[k] = settle, 0.0, cause
         self._keep(k)
