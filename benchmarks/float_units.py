@@ -7,7 +7,7 @@ flushed in all of them. Ours are what Yosys maps (``synth_xilinx``; its shift re
 tables, its inverters do not), with registers and sums packed into multiplier blocks
 (``Synthesis.packed``), and the clock is the estimate of Allo for the unit between registers: no
 open tool routes for this family. A unit of a latency is one that the library has at the highest clock,
-in steps of 10 MHz, at which it takes no more cycles, or at one a tenth or a fifth below, where it may have
+in steps of 10 MHz, at which it takes no more cycles, or at one down to a fifth below, where it may have
 fewer tables.
 """
 
@@ -43,7 +43,7 @@ CLOCKS = range(20, 1000, STEP)
 TIME_LIMIT = 600
 
 
-PARTS = (1.0, 0.9, 0.8)
+PARTS = (1.0, 0.95, 0.9, 0.85, 0.8)
 """Of the highest clock: where a latency has units."""
 DRAWINGS = ("", "fast")
 """How units are drawn: as a rule, and for loops that wait for them."""

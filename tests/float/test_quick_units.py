@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -66,26 +67,34 @@ def test_flushed_sums_are_those_of_the_definition():
     assert_same(CompiledUnit(unit)(a, b), expected(soft.subtract, kind, a, b), a, b)
 
 
-def one_path_unit(name, flush):
-    """A sum in one path."""
+def one_path_unit(name, flush, add=one_path.add_in_one_path):
+    """A sum in one path, or as ``add`` draws it."""
     kind = replace(FORMATS[name], flush=flush)
-    drawing = Drawing("sum", lambda a, b: one_path.add_in_one_path(a, b, kind))
+    drawing = Drawing("sum", lambda a, b: add(a, b, kind))
     return unit(Request("arith.addf", (name, name), name, {}, KEEP.device, 100.0, flush), drawing)
 
 
-def one_path_pairs(*pairs, flush=True):
+def one_path_pairs(*pairs, flush=True, **how):
     """What a sum of bytes in one path makes of pairs, and what it should."""
     kind = replace(FORMATS["f8E4M3"], flush=flush)
     wanted = [soft.add(int(a), int(b), kind) for a, b in zip(*pairs, strict=True)]
     if flush:
         wanted = expected(soft.add, kind, *pairs)
-    return CompiledUnit(one_path_unit(kind.name, flush))(*pairs), wanted
+    add = partial(one_path.add_in_one_path, **how)
+    return CompiledUnit(one_path_unit(kind.name, flush, add))(*pairs), wanted
 
 
-@pytest.mark.parametrize("flush", [False, True])
-def test_sums_in_one_path_of_every_third_pair_of_bytes(flush):
+@pytest.mark.parametrize(("flush", "joined"), [(False, False), (True, False), (True, True)])
+def test_sums_in_one_path_of_every_third_pair_of_bytes(flush, joined):
     pairs = [part[::3] for part in PAIRS]
-    assert_same(*one_path_pairs(*pairs, flush=flush), *pairs)
+    assert_same(*one_path_pairs(*pairs, flush=flush, joined=joined), *pairs)
+
+
+def test_flushed_sums_in_two_paths_whose_zeros_fill_their_bits():
+    """Three places of four may be lost: the number of them has no value to spare."""
+    kind, pairs = replace(FORMATS["f8E5M2"], flush=True), [part[::3] for part in PAIRS]
+    unit = one_path_unit(kind.name, True, paths.add_by_paths)
+    assert_same(CompiledUnit(unit)(*pairs), expected(soft.add, kind, *pairs), *pairs)
 
 
 def test_sums_of_float64_in_one_path_are_the_hosts():

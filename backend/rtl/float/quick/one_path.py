@@ -18,37 +18,53 @@ from allo.backend.rtl.operators.netlist import Signal, cat, mux
 from ..add import aligned
 from ..formats import FloatFormat
 from ..parts import Unpacked, unpack
-from .paths import leading_zeros, shifted_left
+from .paths import below, leading_zeros, shifted_left
 
 
-def add_in_one_path(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
-    """``a + b``, the bits of :func:`~..add.add`, or of :func:`~..flushed.add.add_flushed`."""
-    return _Sum(unpack(a, kind), unpack(b, kind), kind).result()
+def add_in_one_path(a: Signal, b: Signal, kind: FloatFormat, *, joined: bool = False) -> Signal:
+    """``a + b``, the bits of :func:`~..add.add`, or of :func:`~..flushed.add.add_flushed`.
+
+    ``joined``: what is aligned comes to the carry chain in the tables that join it with the other operand, a
+    level sooner: for higher clocks.
+    """
+    return _Sum(unpack(a, kind), unpack(b, kind), kind, joined=joined).result()
 
 
-def subtract_in_one_path(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
+def subtract_in_one_path(
+    a: Signal, b: Signal, kind: FloatFormat, *, joined: bool = False
+) -> Signal:
     """``a - b``, as :func:`add_in_one_path` draws it."""
-    return add_in_one_path(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind)
+    return add_in_one_path(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind, joined=joined)
 
 
 @dataclass(frozen=True, slots=True)
 class _Exact:
-    """A sum normalised without rounding: exponent field and fraction, and whether these are nothing."""
+    """A sum normalised without rounding.
+
+    Attributes:
+        field, fraction: of its exponent and significand.
+        empty: whether it is zero.
+        sure, maybe, late: it is a normal number, or a subnormal one that is kept, where the first is set or
+            the other two are.
+    """
 
     field: Signal
     fraction: Signal
-    tiny: Signal
     empty: Signal
+    sure: Signal
+    maybe: Signal
+    late: Signal
 
 
 class _Sum:
     """The steps of a sum, and what several of them read."""
 
-    def __init__(self, left: Unpacked, right: Unpacked, kind: FloatFormat) -> None:
-        self.left, self.right, self.kind = left, right, kind
+    def __init__(self, left: Unpacked, right: Unpacked, kind: FloatFormat, *, joined: bool) -> None:
+        self.left, self.right, self.kind, self.joined = left, right, kind, joined
         self.net = left.sign.net
         self.swap = left.magnitude.ult(right.magnitude)
         self.subtract = left.sign ^ right.sign
+        self.top = left.top | right.top
         self.some, self.both = left.normal | right.normal, left.normal & right.normal
         wide = kind.exponent + 1
         above = left.exponent.zext(wide) - right.exponent.zext(wide)
@@ -68,20 +84,26 @@ class _Sum:
         rounded = self._rounded(total, sticky)
         normal = self._normalised(total.bits(1, kind.precision + 1))
 
-        top = left.top | right.top
+        top = self.top
         nan = (top & self.large.any()) | (left.top & right.top & self.subtract)
-        gone = exact & normal.tiny
+        found, far = exact & ~normal.empty, ~exact
         cancel = exact & normal.empty
         if kind.flush:
-            gone, cancel = gone | ~self.some, cancel | ~self.some
-        kill = gone | top | (carry & self.more.all())
-        field = mux(exact, normal.field, rounded.bits(kind.fraction, kind.exponent))
-        fraction = mux(exact, normal.fraction, rounded.bits(0, kind.fraction))
+            found, far, cancel = found & self.some, far & self.some, cancel | ~self.some
+        # Whether the exact sum is normal is known last: it is one input of the last tables.
+        sure, maybe = found & normal.sure, found & normal.maybe
+        near = sure | (maybe & normal.late)
+        field = _either(near, normal.field, far, rounded.bits(kind.fraction, kind.exponent))
+        if not kind.flush:
+            field = field | top.repeat(kind.exponent)
+            near = near & ~top
+        far = far & ~(top | (carry & self.more.all()))
+        fraction = _either(near, normal.fraction, far, rounded.bits(0, kind.fraction))
         return cat(
             mux(self.swap, right.sign, left.sign) & ~(nan | (self.subtract & cancel)),
-            (field & (~gone).repeat(kind.exponent)) | top.repeat(kind.exponent),
-            (fraction.bit(-1) & ~kill) | nan,
-            fraction.bits(0, kind.fraction - 1) & (~kill).repeat(kind.fraction - 1),
+            field,
+            fraction.bit(-1) | nan,
+            fraction.bits(0, kind.fraction - 1),
         )
 
     def _total(self) -> tuple[Signal, Signal]:
@@ -92,14 +114,16 @@ class _Sum:
         hidden = net.const(1, 1) if kind.flush else self.some
         first = cat(net.const(0, 1), hidden, self.large, net.const(0, 2))
         second = shifted.zext(width) ^ self.subtract.repeat(width)
-        return (cat(second, ~sticky) + cat(first, self.subtract)).bits(1, width), sticky
+        shared, alone = cat(second, ~sticky), cat(first, self.subtract)
+        total = alone + shared if self.joined else shared + alone
+        return total.bits(1, width), sticky
 
     def _small(self) -> Signal:
         """The significand that is aligned: nothing, or a place higher, if it is a lone subnormal."""
         fraction = mux(self.swap, self.left.fraction, self.right.fraction)
         one, zero = self.net.const(1, 1), self.net.const(0, 1)
-        if self.kind.flush:
-            return cat(one, fraction) & self.both.repeat(self.kind.precision)
+        if self.kind.flush:  # Beside an infinity or a NaN nothing, so that the exponent stays.
+            return cat(one, fraction) & (self.both & ~self.top).repeat(self.kind.precision)
         return mux(self.some & ~self.both, cat(fraction, zero), cat(self.both, fraction))
 
     def _rounded(self, total: Signal, sticky: Signal) -> Signal:
@@ -123,18 +147,29 @@ class _Sum:
     def _normalised(self, value: Signal) -> _Exact:
         """A difference shifted left by its leading zeros; what it loses in front has no bits behind it."""
         kind = self.kind
-        some = value.any()
-        zeros = leading_zeros(value, None)
+        empty, zeros = leading_zeros(value, None)
         wide = max(kind.exponent, zeros.width + 1)
         last = self.field.bit(0) if kind.flush else self.field.bit(0) | ~self.some
         room = cat(self.more, last).zext(wide)
         rest = room - zeros.zext(wide)
         low, far = room.bits(0, zeros.width), room.bits(zeros.width, wide - zeros.width).any()
-        within = far | zeros.ult(low)
+        zero, one = self.net.const(0, 1), self.net.const(1, 1)
         if kind.flush:
             normal = shifted_left(value, zeros)
-            tiny = ~(within & some)
-            return _Exact(rest.bits(0, kind.exponent), normal.bits(1, kind.fraction), tiny, ~some)
-        normal = shifted_left(value, mux(within, zeros, low - 1))
-        field = rest.bits(0, kind.exponent) & (within & some).repeat(kind.exponent)
-        return _Exact(field, normal.bits(1, kind.fraction), self.net.const(0, 1), ~some)
+            half = zeros.width // 2
+            under, equal = below(
+                zeros.bits(half, zeros.width - half), low.bits(half, low.width - half)
+            )
+            late, _ = below(zeros.bits(0, half), low.bits(0, half))
+            sure, maybe = far | under, equal
+        else:
+            within = far | zeros.ult(low)
+            normal = shifted_left(value, mux(within, zeros, low - 1))
+            rest, sure, maybe, late = rest & within.repeat(wide), one, zero, zero
+        field, fraction = rest.bits(0, kind.exponent), normal.bits(1, kind.fraction)
+        return _Exact(field, fraction, empty, sure, maybe, late)
+
+
+def _either(near: Signal, value: Signal, far: Signal, other: Signal) -> Signal:
+    """One of two values, or none."""
+    return (near.repeat(value.width) & value) | (far.repeat(other.width) & other)

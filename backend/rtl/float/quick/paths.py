@@ -161,7 +161,7 @@ class _Sum:
         apart = self.left.effective.bit(0) ^ self.right.effective.bit(0)
         value = cat(large, zero) - mux(apart, cat(zero, small), cat(small, zero))
         marks = None if kind.flush else self._marks(value.width)
-        steps = leading_zeros(value, marks)
+        _, steps = leading_zeros(value, marks)
         normal = shifted_left(value, steps)
         hidden = value.any() if kind.flush else normal.bit(-1)
 
@@ -185,8 +185,7 @@ class _Sum:
         """Whether the exponent field stays above zero; the low bits of ``steps`` are the late ones."""
         width = min(steps.width, self.field.width)
         far = self.field.bits(width, self.field.width - width).any()
-        limit = self.field.bits(0, width) | far.repeat(width)
-        return _below(steps.bits(0, width), limit)[0]
+        return far | below(steps.bits(0, width), self.field.bits(0, width))[0]
 
     def _marks(self, width: int) -> Signal:
         """One bit at the place of the smallest normal number in a difference, highest for 1."""
@@ -196,18 +195,21 @@ class _Sum:
         return cat(*(field.eq(n) if n < 1 << field.width else none for n in places))
 
 
-def _below(a: Signal, b: Signal) -> tuple[Signal, Signal]:
+def below(a: Signal, b: Signal) -> tuple[Signal, Signal]:
     """Whether ``a < b``, and whether they are the same, by tables: the upper bits first."""
     if a.width == 1:
         return ~a & b, ~(a ^ b)
     low = a.width // 2
-    under, equal = _below(a.bits(low, a.width - low), b.bits(low, a.width - low))
-    less, same = _below(a.bits(0, low), b.bits(0, low))
+    under, equal = below(a.bits(low, a.width - low), b.bits(low, a.width - low))
+    less, same = below(a.bits(0, low), b.bits(0, low))
     return under | (equal & less), equal & same
 
 
-def leading_zeros(value: Signal, marks: Signal | None) -> Signal:
-    """Zeros above the highest set bit of either, four places at a time; any number where none is set."""
+def leading_zeros(value: Signal, marks: Signal | None) -> tuple[Signal, Signal]:
+    """Whether no bit of either is set, and the zeros above the highest one, four places at a time.
+
+    Where none is set, the second is any number.
+    """
     net = value.net
     full = -(-value.width // 4) * 4
     low = net.const(0, full - value.width)
@@ -217,7 +219,7 @@ def leading_zeros(value: Signal, marks: Signal | None) -> Signal:
     while len(parts) > 1:
         last = [_alone(parts.pop())] if len(parts) % 2 else []
         parts = [_pair(*parts[n : n + 2]) for n in range(0, len(parts), 2)] + last
-    return parts[0][1]
+    return parts[0]
 
 
 def _quad(value: Signal, marks: Signal) -> tuple[Signal, Signal]:

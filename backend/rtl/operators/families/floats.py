@@ -193,6 +193,8 @@ def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
         (one, [late, early]),
         (partial(plain, quick=True), [late, early]),
     ]
+    if device.absorbs:
+        draws.append((partial(one, joined=True), [late]))
     if wide and not kind.flush:
         draws.append((partial(paths, early=True), [early]))
     choices: list[tuple[int, float, int, Drawing]] = []
