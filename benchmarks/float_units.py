@@ -66,12 +66,13 @@ def of_latency(
         return max(1, found_at(unit, clock, subnormals, drawing).latency)
 
     highest = bisect_left(CLOCKS, True, key=lambda clock: cycles(clock) > latency) - 1
-    found: dict[int, tuple[Operator, int]] = {}
+    found: dict[tuple[int, int], tuple[Operator, int]] = {}
     for part in PARTS:
         clock = int(CLOCKS[max(0, highest)] * part) // STEP * STEP
         if highest >= 0 and cycles(clock) == latency:
             operator = found_at(unit, clock, subnormals, drawing)
-            found.setdefault(operator.resources.lut, (operator, clock))
+            taken = operator.resources
+            found.setdefault((taken.lut, taken.ff), (operator, clock))
     return list(found.values())
 
 
