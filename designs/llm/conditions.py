@@ -81,8 +81,10 @@ FEATURES: tuple[Feature, ...] = (
         lambda m: m.heads != m.kv_heads,
     ),
     Feature(
-        "groups of an encoder", "queries that share keys and values of an encoder",
-        ("heads", "kv_heads", "causal"), lambda m: m.heads != m.kv_heads and not m.causal,
+        "encoder of a decoder's parts",
+        "an encoder with shared keys, rotary positions, gates, or norms that subtract no mean",
+        ("causal", "heads", "kv_heads", "rotary", "gated", "rms"),
+        lambda m: not m.causal and (m.heads != m.kv_heads or bool(m.rotary) or m.gated or m.rms),
     ),
     Feature("inner", "heads that do not fill the hidden width", ("heads", "head_dim", "d"), _is_inner),
     Feature("no biases", "linear layers without any bias", ("biases",), lambda m: not m.biases),
@@ -135,7 +137,10 @@ DESIGNS: dict[str, Design] = {
     ),
     "block": Design(
         "The accelerator for blocks",
-        frozenset({"encoder", "eps", "gelu_tanh", "gelu", "groups", "no biases"}),
+        frozenset({
+            "encoder", "rms", "eps", "gelu_tanh", "gelu", "relu", "silu, gated", "rotary",
+            "rotary in part", "groups", "no biases",
+        }),
         f"decode with the wide accelerator, one token a step, or {_REFERENCE}.",
     ),
     "devices": Design(
@@ -147,7 +152,7 @@ DESIGNS: dict[str, Design] = {
         "The integer model",
         frozenset({
             "encoder", "decoder, norms behind", "rms", "eps", "rotary", "rotary in part", "groups",
-            "groups of an encoder", "inner", "no biases", "windows", "long",
+            "encoder of a decoder's parts", "inner", "no biases", "windows", "long",
         }) | _EVERY_ACTIVATION,
         "compute it by the float model.",
     ),

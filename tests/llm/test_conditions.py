@@ -48,7 +48,12 @@ MODELS: dict[str, dict[str, object]] = {
     "rotary": {"rotary": ANGLES * 4},
     "rotary in part": {"rotary": ANGLES},
     "groups": {"kv_heads": 2},
-    "groups of an encoder": {"kv_heads": 2, "causal": False, "post_norm": True, "has_head": False},
+    "encoder of a decoder's parts": {
+        "rms": True,
+        "causal": False,
+        "post_norm": True,
+        "has_head": False,
+    },
     "inner": {"head_dim": 32},
     "no biases": {"biases": ()},
     "windows": {"windows": (0, 4)},

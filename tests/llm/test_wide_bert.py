@@ -163,10 +163,11 @@ def test_bert_base_has_the_words_of_its_weights():
         ({}, {"top": 3}, {}, "Blocks of tokens do not rank logits, and the 3 largest are asked for."),
         ({"causal": True}, {}, {}, "The accelerator for blocks does not have norms behind the sums of a "
          "causal decoder, which this model of the family 'bert' has."),
-        ({"activation": "relu"}, {}, {}, "The accelerator for blocks does not have ReLU without a gate, "
-         "which this model of the family 'bert' has."),
+        ({"rms": True}, {}, {}, "The accelerator for blocks does not have an encoder with shared keys, "
+         "rotary positions, gates, or norms that subtract no mean, which this model of the family 'bert' "
+         "has."),
     ],
-    ids=["most", "heads", "bits", "cache", "top", "causal", "relu"],
+    ids=["most", "heads", "bits", "cache", "top", "causal", "rms"],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(shape: dict, wide: dict, block: dict, message: str):
     with pytest.raises(WidthError) as error:

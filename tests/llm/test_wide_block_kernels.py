@@ -161,10 +161,12 @@ def test_residuals_leave_token_by_token_and_at_the_end_the_last_ones_alone():
     assert np.array_equal(got.reshape(rows.shape).view(np.uint32), rows.view(np.uint32))
 
 
-@pytest.mark.parametrize("unit", [0, 1])
-def test_a_unit_of_norms_takes_every_other_token(unit: int):
+@pytest.mark.parametrize(("unit", "terms"), [(0, 2), (1, 1)])
+def test_a_unit_of_norms_takes_every_other_token(unit: int, terms: int):
+    """Layer norms, and norms by the root mean square alone."""
     wide, norms = Wide(vector=V), 2 * LAYERS + 1
-    s = allo.customize(norm.normalise_rows, instantiate=[D, V, 2, wide.parts, 3, LAYERS, B, 2, 0])
+    sizes = [D, V, 2, wide.parts, 3, LAYERS, B, 2, terms]
+    s = allo.customize(norm.normalise_rows, instantiate=sizes)
     rng = np.random.default_rng(3)
     gain, shift = rng.normal(0, 30, (2, norms, D)).astype(F32)
     rows, expected = [], []
@@ -173,8 +175,10 @@ def test_a_unit_of_norms_takes_every_other_token(unit: int):
         for first, end in [(0, SPOKEN)] if n == norms - 1 else BLOCKS:
             mine = x[first:end][unit::2]
             rows.append(mine.reshape(-1))
-            expected.append(normalise(mine, gain[n], shift[n], wide).reshape(-1))
-    table = words_of(np.stack([gain.reshape(-1), shift.reshape(-1)], -1).reshape(-1), 64 * V)
+            moved = shift[n] if terms == 2 else None
+            expected.append(normalise(mine, gain[n], moved, wide).reshape(-1))
+    parts = [gain.reshape(-1), shift.reshape(-1)][:terms]
+    table = words_of(np.stack(parts, -1).reshape(-1), 32 * terms * V)
     build = hardware(norm.schedule_normalise_rows(s))
     wanted = np.concatenate(expected)
     small = np.zeros(len(wanted) // V, np.uint32)

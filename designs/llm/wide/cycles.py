@@ -60,13 +60,15 @@ class _Fifo:
         """Nothing is taken."""
         self.ahead = min(self.depth, self.ahead + self.rate * cycles)
 
-    def take(self, words: int) -> float:
-        """Cycles in which so many words are taken, at most one a cycle."""
-        if self.rate >= 1.0:
-            return words
-        quick = min(float(words), self.ahead / (1.0 - self.rate))
-        self.ahead -= quick * (1.0 - self.rate)
-        return quick + (words - quick) / self.rate
+    def take(self, words: int, every: int = 1) -> float:
+        """Cycles in which so many words are taken, at most one in ``every`` cycles."""
+        less = 1.0 - self.rate * every
+        if less <= 0.0:
+            self.ahead = min(self.depth, self.ahead - words * less)
+            return words * every
+        quick = min(float(words), self.ahead / less)
+        self.ahead -= quick * less
+        return quick * every + (words - quick) / self.rate
 
 
 def predict_step(

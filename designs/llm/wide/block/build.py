@@ -13,7 +13,7 @@ from ...stage import Placed, Stage, build_stages
 from ..parameters import Wide
 from ..stages.linear import factors_loading
 from .parameters import Block, check_block
-from .stages import attention, linear, vectors
+from .stages import attention, linear, rotary, vectors
 from .stages.sizes import block_sizes_of
 
 ARGUMENTS = (
@@ -33,7 +33,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         WidthError: the parameters do not fit the model or each other.
     """
     check_block(config, wide, block)
-    z, v = block_sizes_of(config, wide, block), wide.vector
+    z, v, turned = block_sizes_of(config, wide, block), wide.vector, bool(config.rotary)
     arranging = [
         Placed(vectors.arranging(z, name), (name,), {"come": come, "leave": f"{name}_words"})
         for name, come in ARRANGED.items()
@@ -55,7 +55,8 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         linear.gathering(z),
         linear.rescaling(z),
         vectors.activating(z),
-        attention.packing(z),
+        *(rotary.stages(z) if turned else ()),
+        Placed(attention.packing(z), names={"projected": "turned"} if turned else {}),
         attention.dealing(z),
         attention.planning(z),
         attention.scoring(z),

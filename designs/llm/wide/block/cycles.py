@@ -19,8 +19,6 @@ from .parameters import Block
 
 TURN = 10
 """Cycles between the last word of a block and the first of the next, when its activations are there."""
-START = 4
-"""Cycles between activations and the first word, when the elements wait for them."""
 
 
 @dataclass(slots=True)
@@ -44,6 +42,7 @@ class Step:
     block: Block
     loops: Loops
     seen: list[int]
+    latency: int
     sizes: list[int]
     fifo: _Fifo
     elements: _Server = field(default_factory=_Server)
@@ -68,7 +67,7 @@ class Step:
         sizes = [min(block.tokens, count - first) for first in range(0, count, block.tokens)]
         fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
         fifo.pause(-channel.latency)
-        return cls(config, wide, block, Loops(report), seen, sizes, fifo)
+        return cls(config, wide, block, Loops(report), seen, channel.latency, sizes, fifo)
 
     def ended(self, end: float, words: int, channel: Channel) -> StepPrediction:
         """A step that ends so, for which each channel reads ``words``."""
@@ -81,27 +80,30 @@ class Step:
 
     def job(self, ready: list[float], words: int) -> list[float]:
         """When the sums of a job of every block are there, whose activations are there at ``ready``."""
-        return [self.multiply(at, words, n) for n, at in zip(self.sizes, ready, strict=True)]
+        blocks = enumerate(zip(self.sizes, ready, strict=True))
+        return [self.multiply(at, words, n, wave > 0) for wave, (n, at) in blocks]
 
     def bend(self, ready: list[float], words: int) -> list[float]:
         """When the activated results of such a job are arranged."""
-        behind = self.loops.depth("bend_block", "out")
-        return [
-            self.multiply(at, words, n) + behind + self.arrange("bent")
-            for n, at in zip(self.sizes, ready, strict=True)
-        ]
+        loops = self.loops
+        if self.config.gated:
+            behind = loops.depth("part_block", "word") + loops.depth("gate_block", "out") + CALL
+        else:
+            behind = loops.depth("bend_block", "out")
+        return [at + behind + self.arrange("bent") for at in self.job(ready, words)]
 
-    def multiply(self, ready: float, words: int, tokens: int) -> float:
-        """When the sums of a job of one block are there: ``words`` a channel, each for all tokens."""
+    def multiply(self, ready: float, words: int, tokens: int, again: bool = False) -> float:
+        """When the sums of a job of one block are there: ``words`` a channel, each for all tokens.
+
+        Args:
+            again: whether another block had the job before, so that its words are read again.
+        """
         rounds = -(-tokens // self.block.rows)
         cycles = words * rounds
-        begin = max(self.elements.free + TURN, ready + START)
-        if rounds == 1:
-            self.fifo.pause(begin - self.elements.free)
-            taken = self.fifo.take(words)
-        else:
-            taken = float(cycles)
-            self.fifo.pause(cycles - words / self.fifo.rate if self.fifo.rate < 1 else 0)
+        begin = max(self.elements.free + TURN, ready)
+        # A loader that goes back to a job's first word has none on their way meanwhile.
+        self.fifo.pause(begin - self.elements.free - (self.latency if again else 0))
+        taken = self.fifo.take(words, rounds)
         self.products += cycles
         self.starved += taken - cycles
         return self.elements.serve(begin, taken) + self.results(tokens)
@@ -116,7 +118,6 @@ class Step:
             + loops.depth("pregather_0", "one")
             + loops.depth("gather_0", "word")
             + loops.depth("rescale_block", "out")
-            + CALL
         )
 
     def normalise(self, ready: float, tokens: int) -> float:
@@ -149,14 +150,17 @@ class Step:
         loops, wide, config = self.loops, self.wide, self.config
         heads = config.heads // wide.heads
         steps = heads * sum(self.seen[first : first + tokens])
-        scored = self.scoring.serve(keys_there, steps + 2 * CALL)
-        kept = max(values_there, self.mixing.free) + heads * CALL
-        alone = max(kept, scored - steps) + steps
-        self.mixing.free = max(alone, scored + self.seen[first + tokens - 1])
-        pieces = wide.heads * (config.head_dim // wide.vector)
         score, mix = (self.unit(kernel) for kernel in ("score_block", "mix_block"))
-        depth = loops.depth(score, "key") + loops.depth(mix, "key")
-        depth += loops.depth("collecting_0", "head") + loops.depth("divide_block", "out")
+        scored = self.scoring.serve(keys_there, steps + 2 * CALL) + loops.depth(score, "key")
+        # A query is mixed when all its keys are scored, and the values are there.
+        kept = max(values_there, self.mixing.free) + config.kv_heads // wide.heads * CALL
+        alone = max(kept, scored - steps + self.seen[first]) + steps
+        self.mixing.free = max(alone, scored + self.seen[first + tokens - 1])
+        # Of the last heads of every unit, those of one unit are divided after those of another.
+        last_heads = 1 + (wide.heads - 1) * (config.heads // config.kv_heads)
+        pieces = last_heads * (config.head_dim // wide.vector)
+        depth = loops.depth(mix, "key") + loops.depth("collecting_0", "head")
+        depth += loops.depth("divide_block", "out")
         return self.mixing.free + depth + pieces + self.arrange("attended")
 
     def unit(self, kernel: str) -> str:
@@ -203,7 +207,7 @@ def predict_rows(
     loops, sizes, firsts = step.loops, step.sizes, range(0, len(seen), block.tokens)
     (qkv, projected, up, down), logits = job_words(config, wide)
     rows = config.d // wide.vector
-    embed = loops.depth("embed_block", "row") + CALL
+    embed = loops.depth("look_up" if config.rotary else "embed_block", "row") + CALL
     there = []
     taken = 0.0
     for size in sizes:
@@ -211,11 +215,13 @@ def predict_rows(
         taken = max(taken, step.summing.free) + size * (rows + embed)
         there.append(step.normalise(taken, size))
     packed = loops.depth("pack_block", "out") + loops.depth("dealing_0", "head") + CALL
+    packed += loops.depth("rotate_block", "out") if config.rotary else 0
+    values = config.kv_heads / (config.heads + 2 * config.kv_heads)
     for layer in range(config.layers):
         attended = []
         for first, size, ready in zip(firsts, sizes, there, strict=True):
-            done = step.multiply(ready, qkv, size) + packed
-            keys_there = done - qkv * -(-size // block.rows) / 3
+            done = step.multiply(ready, qkv, size, first > 0) + packed
+            keys_there = done - qkv * -(-size // block.rows) * values
             attended.append(step.attend(keys_there, done, first, size))
         summed = step.job(attended, projected)
         there = [step.normalise(r, n) for n, r in zip(sizes, summed, strict=True)]

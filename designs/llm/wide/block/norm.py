@@ -1,5 +1,5 @@
 # ruff: noqa: B007  (loops have names for the schedule)
-"""Residuals of all tokens of a step, turned from outputs to tokens, and units of layer norm.
+"""Residuals of all tokens of a step, turned from outputs to tokens, and units of norms.
 
 With ``BEHIND``, as in BERT, norms stand behind the sums: a norm's result is also what the next delta is
 added to, so it comes back as an embedding comes, and the last norm is of all tokens.
@@ -77,30 +77,30 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND](
             base += total
 
 
-def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, BEHIND](
+def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, TERMS](
     rows: "Stream[float32[V], 4]",
-    tables: "Stream[UInt(32 * (2 + BEHIND) * V), 4]",
+    tables: "Stream[UInt(32 * TERMS * V), 4]",
     unit: int32,
     count: int32,
     waves: int32,
     spoken: int32,
     eps: float32,
-    small: "Stream[UInt((8 + 32 * BEHIND) * V), 4]",
+    small: "Stream[UInt((8 + 32 * (TERMS // 3)) * V), 4]",
 ):
     """Tokens ``unit``, ``unit + UNITS`` … of every block, normed and quantised.
 
-    The sums are those of :func:`..norm.normalise`, in its order. The gains and shifts of a norm are taken
-    once for all tokens of a step. With ``BEHIND`` a word of ``tables`` has a gain, a shift and a step of each
-    element: results are multiplied by the step before they are quantised, and stand as float32 above the
-    V quantised ones.
+    The sums are those of :func:`..norm.normalise`, in its order, and so are the ``TERMS`` of an element: with
+    one, these are norms by the root mean square. A norm's table is taken once for all tokens of a step.
+    With three ``TERMS`` a norm stands behind the sums, and the third is a step: results are multiplied by it
+    before they are quantised, and stand as float32 above the V quantised ones.
     """
     x: float32[D // V, V]
-    gains: UInt(32 * (2 + BEHIND) * V)[D // V]
+    gains: UInt(32 * TERMS * V)[D // V]
     for n in range(2 * LAYERS + 1):
         for fill in range(D // V):
             gains[fill] = tables.get()
-        last_pass: UInt(8) = 0 if n == 2 * LAYERS + BEHIND else waves - 1
-        left: int32 = spoken if n == 2 * LAYERS + BEHIND else count
+        last_pass: UInt(8) = 0 if n == 2 * LAYERS + TERMS // 3 else waves - 1
+        left: int32 = spoken if n == 2 * LAYERS + TERMS // 3 else count
         for wave in range(last_pass + 1):
             mine: int32 = (min(left, B) + (UNITS - 1) - unit) // UNITS
             left = left - B
@@ -118,33 +118,36 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, BEHIND](
                             power[u] = got[u] * got[u]
                         with allo.meta_for(LOG_V) as level:  # noqa: SIM117
                             with allo.meta_for(V >> (level + 1)) as i:
-                                node[i] = node[2 * i] + node[2 * i + 1]
                                 power[i] = power[2 * i] + power[2 * i + 1]
-                        part[lt] = part[lt] + node[0]
+                                with allo.meta_if(TERMS > 1):
+                                    node[i] = node[2 * i] + node[2 * i + 1]
+                        with allo.meta_if(TERMS > 1):
+                            part[lt] = part[lt] + node[0]
                         square[lt] = square[lt] + power[0]
                 with allo.meta_for(LOG_PARTS) as level:  # noqa: SIM117
                     with allo.meta_for(PARTS >> (level + 1)) as i:
-                        part[i] = part[2 * i] + part[2 * i + 1]
                         square[i] = square[2 * i] + square[2 * i + 1]
+                        with allo.meta_if(TERMS > 1):
+                            part[i] = part[2 * i] + part[2 * i + 1]
                 mean: float32 = part[0] * (1.0 / D)
-                variance: float32 = square[0] * (1.0 / D) - mean * mean
-                positive: float32 = max(variance, 0.0)
-                rstd: float32 = allo.rsqrt(positive + eps)
+                variance: float32 = square[0] * (1.0 / D)
+                with allo.meta_if(TERMS > 1):
+                    variance = max(variance - mean * mean, 0.0)
+                rstd: float32 = allo.rsqrt(variance + eps)
                 for row in range(D // V):
-                    table: UInt(32 * (2 + BEHIND) * V) = gains[row]
-                    packed: UInt((8 + 32 * BEHIND) * V) = 0
+                    table: UInt(32 * TERMS * V) = gains[row]
+                    packed: UInt((8 + 32 * (TERMS // 3)) * V) = 0
                     for e in range(V):
-                        gain_bits: UInt(32) = table[
-                            32 * (2 + BEHIND) * e : 32 * (2 + BEHIND) * e + 32
-                        ]
-                        shift_bits: UInt(32) = table[
-                            32 * (2 + BEHIND) * e + 32 : 32 * (2 + BEHIND) * e + 64
-                        ]
+                        gain_bits: UInt(32) = table[32 * TERMS * e : 32 * TERMS * e + 32]
                         gain: float32 = gain_bits.bitcast()
-                        shift: float32 = shift_bits.bitcast()
-                        one: float32 = (x[row, e] - mean) * rstd
-                        wide: float32 = one * gain + shift
-                        with allo.meta_if(BEHIND == 1):
+                        wide: float32 = x[row, e]
+                        with allo.meta_if(TERMS > 1):
+                            shift_bits: UInt(32) = table[32 * TERMS * e + 32 : 32 * TERMS * e + 64]
+                            shift: float32 = shift_bits.bitcast()
+                            wide = ((wide - mean) * rstd) * gain + shift
+                        with allo.meta_else():
+                            wide = (wide * rstd) * gain
+                        with allo.meta_if(TERMS == 3):
                             result: UInt(32) = wide.bitcast()
                             packed[8 * V + 32 * e : 8 * V + 32 * e + 32] = result
                             step_bits: UInt(32) = table[96 * e + 64 : 96 * e + 96]

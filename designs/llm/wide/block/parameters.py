@@ -87,6 +87,17 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
                 f"The {part} {what} do not divide the {of}, {whole}.",
                 help=f"take {of} that are a multiple of {part}.",
             )
+    if config.rotary and wide.vector < 2:
+        raise WidthError(
+            f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
+            help="take 2 elements a vector or more.",
+        )
+    if config.gated and wide.channels % (2 * wide.vector):
+        raise WidthError(
+            f"The {wide.channels} channels do not end {wide.vector} gates and as many elements that these "
+            "multiply together.",
+            help=f"take channels that are a multiple of {2 * wide.vector}, or a shorter vector.",
+        )
     if block.norms & (block.norms - 1):
         raise WidthError(
             f"The wide accelerator has {block.norms} units of norms, which is no power of two.",

@@ -1,11 +1,29 @@
 # ruff: noqa: B007  (loops have names for the schedule)
-"""Embeddings, GELU, quotients of attention and what is written of ``count`` tokens, V elements at once."""
+"""Of ``count`` tokens, V elements at once: embeddings, GELU or ReLU, quotients of attention, what is said."""
 
 import allo
 from allo.ir.types import Stream, UInt, float32, int32
 
 from ...constants import GELU_A, GELU_C, HALF_ROOT, ROUND
 from ...stage import pipelined
+
+
+def look_up[D, V, VOCAB, MOST](
+    tokens: "int32[MOST]",
+    token_rows: "UInt(32 * V)[VOCAB * D // V]",
+    count: int32,
+    embedded: "Stream[float32[V], 4]",
+):
+    """The rows of ``count`` tokens, where positions are not added."""
+    for one in range(count):
+        token: int32 = tokens[one]
+        for row in range(D // V):
+            word: UInt(32 * V) = token_rows[token * (D // V) + row]
+            block: float32[V]
+            for v in range(V):
+                bits: UInt(32) = word[32 * v : 32 * v + 32]
+                block[v] = bits.bitcast()
+            embedded.put(block)
 
 
 def embed_block[D, V, CTX, VOCAB, MOST](
@@ -33,7 +51,7 @@ def embed_block[D, V, CTX, VOCAB, MOST](
             embedded.put(both)
 
 
-def bend_block[FFN, V, LAYERS, ERF](
+def bend_block[FFN, V, LAYERS, KIND](
     hidden: "Stream[float32[V], 4]",
     factors: "float32[LAYERS]",
     count: int32,
@@ -41,7 +59,7 @@ def bend_block[FFN, V, LAYERS, ERF](
 ):
     """:func:`..activation.bend` of ``count`` tokens, in the order in which they come.
 
-    With ``ERF`` it is GELU as it is defined, and not its form with tanh.
+    ``KIND`` is 0 for GELU's form with tanh, 1 for GELU as it is defined, and 2 for ReLU.
     """
     last_out: UInt(31) = count * (FFN // V) - 1
     for layer in range(LAYERS):
@@ -51,8 +69,10 @@ def bend_block[FFN, V, LAYERS, ERF](
             for v in range(V):
                 a: float32 = block[v]
                 bent: float32 = 0.0
-                with allo.meta_if(ERF == 1):
+                with allo.meta_if(KIND == 1):
                     bent = (0.5 * a) * (1.0 + allo.erf(a * HALF_ROOT))
+                with allo.meta_elif(KIND == 2):
+                    bent = max(a, 0.0)
                 with allo.meta_else():
                     cube: float32 = (a * a) * a
                     inner: float32 = (a + cube * GELU_A) * GELU_C
@@ -116,5 +136,6 @@ def say_block[V, WORDS](
 
 
 schedule_say_block = pipelined("out", "block")
+schedule_look_up = pipelined("row", "block")
 schedule_embed_block = pipelined("row", "both")
 schedule_divide_block = pipelined("out", "held")

@@ -10,12 +10,15 @@ from ...activation import schedule_bend
 from ...linear import fetch
 from ...stages.linear import fetched
 from ..arrange import arrange, schedule_arrange
+from ..gated import gate_block, part_block, schedule_gate_block, schedule_part_block
 from ..norm import collect, normalise_rows, schedule_collect, schedule_normalise_rows
 from ..vectors import (
     bend_block,
     embed_block,
+    look_up,
     say_block,
     schedule_embed_block,
+    schedule_look_up,
     schedule_say_block,
 )
 from .sizes import BlockSizes
@@ -38,29 +41,42 @@ def gains_loading(z: BlockSizes) -> Stage:
 
 
 def embedding(z: BlockSizes) -> Stage:
-    """The tokens' rows and the positions' rows, added."""
-    m, V, MOST = z.model, z.wide.vector, z.block.most
-    D, CTX, VOCAB = m.d, m.context, m.vocab
-    kernel = Kernel(embed_block, (D, V, CTX, VOCAB, MOST), schedule_embed_block)
-    EMBED = kernel.template
+    """The tokens' rows, added to the positions' rows unless positions are rotary."""
+    m, V, MOST, ROTARY = z.model, z.wide.vector, z.block.most, bool(z.model.rotary)
+    TOKENS, POSITIONS = m.vocab * m.d // V, m.context * m.d // V
+    finding = Kernel(look_up, (m.d, V, m.vocab, MOST), schedule_look_up)
+    adding = Kernel(embed_block, (m.d, V, m.context, m.vocab, MOST), schedule_embed_block)
+    FIND, EMBED = finding.template, adding.template
+    if ROTARY:
+
+        @df.part()
+        def part(
+            tokens: int32[MOST], count: int32, token_table: UInt(32 * V)[TOKENS],
+            embedded: Stream[float32[V], 4],
+        ):  # fmt: skip
+            @df.kernel(mapping=[1], args=[tokens, token_table])
+            def embedding(given_tokens: int32[MOST], token_rows: UInt(32 * V)[TOKENS]):
+                look_up[*FIND](given_tokens, token_rows, count, embedded)
+
+        return Stage(part, (finding,))
 
     @df.part()
     def part(
-        tokens: int32[MOST], positions: int32[MOST], count: int32, token_table: UInt(32 * V)[VOCAB * D // V],
-        position_table: UInt(32 * V)[CTX * D // V], embedded: Stream[float32[V], 4],
+        tokens: int32[MOST], positions: int32[MOST], count: int32, token_table: UInt(32 * V)[TOKENS],
+        position_table: UInt(32 * V)[POSITIONS], embedded: Stream[float32[V], 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1], args=[tokens, positions, token_table, position_table])
         def embedding(
             given_tokens: int32[MOST],
             given_positions: int32[MOST],
-            token_rows: UInt(32 * V)[VOCAB * D // V],
-            position_rows: UInt(32 * V)[CTX * D // V],
+            token_rows: UInt(32 * V)[TOKENS],
+            position_rows: UInt(32 * V)[POSITIONS],
         ):
             embed_block[*EMBED](
                 given_tokens, token_rows, position_rows, given_positions, count, embedded
             )
 
-    return Stage(part, (kernel,))
+    return Stage(part, (adding,))
 
 
 def summing(z: BlockSizes) -> Stage:
@@ -121,7 +137,7 @@ def norming(z: BlockSizes) -> Stage:
     """Units of norms, each with a token of its own."""
     m, V, PARTS, B, N = z.model, z.wide.vector, z.wide.parts, z.block.tokens, z.block.norms
     logs = V.bit_length() - 1, PARTS.bit_length() - 1
-    sizes = m.d, V, logs[0], PARTS, logs[1], m.layers, B, N, z.encoder
+    sizes = m.d, V, logs[0], PARTS, logs[1], m.layers, B, N, z.terms[1]
     kernel = Kernel(normalise_rows, sizes, schedule_normalise_rows)
     NORM, EPS, ROWS, GAIN, BOTH = kernel.template, m.eps, m.d // V, z.gain, z.both
 
@@ -199,7 +215,7 @@ def arranging(z: BlockSizes, name: str) -> Stage:
     width, run, jobs, full = {
         "normed": (m.d, m.d // V, z.norms - z.encoder, z.norms - 1),
         "attended": (m.d, z.wide.heads * z.group * m.head_dim // V, m.layers, m.layers),
-        "bent": (m.ffn, z.wide.channels // V, m.layers, m.layers),
+        "bent": (m.ffn, z.wide.channels // V // (1 + m.gated), m.layers, m.layers),
     }[name]
     sizes = z.wide.lanes, V, R, B, width, run, jobs, full
     kernel = Kernel(arrange, sizes, schedule_arrange, name)
@@ -219,22 +235,40 @@ def arranging(z: BlockSizes, name: str) -> Stage:
 
 
 def activating(z: BlockSizes) -> Stage:
-    """GELU of every token."""
-    m, V = z.model, z.wide.vector
-    sizes = m.ffn, V, m.layers, int(m.activation == "gelu")
-    kernel = Kernel(bend_block, sizes, lambda s: schedule_bend(s, z.wide.gelu_interval))
-    BEND, LAYERS, ROOM = kernel.template, m.layers, z.block.tokens * m.ffn // V
+    """What stands between the two products of a feed-forward layer, of every token: SwiGLU, GELU or ReLU."""
+    m, V, interval, GATED = z.model, z.wide.vector, z.wide.gelu_interval, z.model.gated
+    kind = 0 if GATED else ("gelu_tanh", "gelu", "relu").index(m.activation)
+    parting = Kernel(part_block, (z.up, V, m.layers), schedule_part_block)
+    sizes = m.ffn, V, m.layers
+    gating = Kernel(gate_block, sizes, lambda s: schedule_gate_block(s, interval))
+    bending = Kernel(bend_block, (*sizes, kind), lambda s: schedule_bend(s, interval))
+    PART, GATE, BEND = parting.template, gating.template, bending.template
+    LAYERS, ROOM = m.layers, z.block.tokens * m.ffn // V
 
     @df.part()
     def part(
         count: int32, gelus: float32[LAYERS], hidden: Stream[float32[V], 4],
         bent: Stream[UInt(8 * V), ROOM],
     ):  # fmt: skip
-        @df.kernel(mapping=[1], args=[gelus])
-        def gelu(factors: float32[LAYERS]):
-            bend_block[*BEND](hidden, factors, count, bent)
+        with allo.meta_if(GATED):
+            gates: Stream[float32[V], 4]
+            others: Stream[float32[V], 4]
 
-    return Stage(part, (kernel,))
+            @df.kernel(mapping=[1])
+            def parting():
+                part_block[*PART](hidden, count, gates, others)
+
+            @df.kernel(mapping=[1], args=[gelus])
+            def swiglu(factors: float32[LAYERS]):
+                gate_block[*GATE](gates, others, factors, count, bent)
+
+        with allo.meta_else():
+
+            @df.kernel(mapping=[1], args=[gelus])
+            def gelu(factors: float32[LAYERS]):
+                bend_block[*BEND](hidden, factors, count, bent)
+
+    return Stage(part, (parting, gating) if GATED else (bending,))
 
 
 def saying(z: BlockSizes) -> Stage:
