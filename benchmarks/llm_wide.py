@@ -177,6 +177,9 @@ def main() -> int:
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of the weights")
     parser.add_argument("--vocab", type=int, help="tokens, of those that the model has")
     parser.add_argument("--heads", type=int, help="heads at once")
+    parser.add_argument("--keys", type=int, default=1, help="keys that a unit takes at once")
+    parser.add_argument("--prefetch", type=int, default=1024, help="words of weights ahead")
+    parser.add_argument("--cache-prefetch", type=int, default=512, help="keys of a unit ahead")
     parser.add_argument("--vector", type=int, default=16, help="elements of a vector")
     parser.add_argument(
         "--clock", type=float, default=CLOCK_MHZ, help="MHz that the design runs at"
@@ -209,6 +212,9 @@ def main() -> int:
             vector=given.vector,
             top=given.top,
             cache=given.cache,
+            keys=given.keys,
+            prefetch=given.prefetch,
+            cache_prefetch=given.cache_prefetch,
         )
         name = f"{title}, W{wide.bits}A8, {layers} layers"
         rows += measure(

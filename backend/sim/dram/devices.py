@@ -97,6 +97,11 @@ class Device:
         return self.front_ns + (self.cl_ck + self.bl_ck) * 1e3 / self.mhz
 
     @property
+    def in_order(self) -> float:
+        """The share of its peak that a reader in order has: a refresh closes all rows, which open again."""
+        return 1 - (self.rtp + self.rp + self.rfc + self.rcd) / self.refi
+
+    @property
     def peak(self) -> float:
         """GB/s of the data bus."""
         return self.burst_bytes * self.mhz / self.bl_ck / 1e3

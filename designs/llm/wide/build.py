@@ -6,6 +6,7 @@ from typing import Any
 
 from ..config import Architecture
 from ..stage import Placed, Stage, build_stages
+from .external import stages as external
 from .parameters import Wide, check_wide
 from .stages import attention, ends, linear, vectors
 from .stages.sizes import Sizes, sizes_of
@@ -21,6 +22,7 @@ def engine(z: Sizes) -> dict[str, Stage]:
     """The stages between embedding and logits, by their names, in the order in which they are built."""
     rotary = {"turning": attention.turning(z)} if z.model.rotary else {}
     own = z.wide.block > 0
+    units = external if z.is_outside else attention
     return {
         "norming": (tokens if own else vectors).norming(z),
         "spreading": linear.spreading(z),
@@ -31,9 +33,9 @@ def engine(z: Sizes) -> dict[str, Stage]:
         **rotary,
         "packing": attention.packing(z),
         "dealing": attention.dealing(z),
-        "scoring": attention.scoring(z),
-        "mixing": attention.mixing(z),
-        "collecting": attention.collecting(z),
+        "scoring": units.scoring(z),
+        "mixing": units.mixing(z),
+        "collecting": units.collecting(z),
         "dividing": attention.dividing(z),
     }
 

@@ -8,13 +8,16 @@ built for.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..config import Architecture
 from ..stage import Loops
 from .build import stages_of
-from .external.traffic import step_bytes
+from .external.flow import LEAST, Attention, Flow, Port, Step
+from .external.traffic import CACHE, LINE, read_lines, step_bytes
 from .parameters import Wide, job_words
 from .stages.linear import CALL
 from .stages.sizes import sizes_of
@@ -22,13 +25,27 @@ from .stages.sizes import sizes_of
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A memory channel: bytes a cycle, and the cycles until the first byte is there."""
+    """A memory channel.
+
+    Attributes:
+        bytes_per_cycle: of a loader that reads in order, which is less than its peak where it has banks and
+            refresh (``Device.in_order``).
+        latency: cycles until the first byte is there.
+        lines: of a port that are on their way at once; 0 for as many as hide the latency.
+    """
 
     bytes_per_cycle: float
     latency: int = 0
+    lines: int = 0
 
 
 IDEAL = Channel(float("inf"))
+
+LEAST_AHEAD = 8
+"""Lines of a port that are on their way where nobody says how many."""
+
+Jobs = Sequence[tuple[float | None, int]]
+"""The pause in front of each job, or None for an attention of its own; and the words of a channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +111,12 @@ def predict_step(
     results = at["multiplying"] + at["gathering"] + at["rescaling"]
     norm, spread = at["norming"], at["spreading"]
     first = at["embedding"] + norm + spread
-    attention = _attention(at, config, wide, results, qkv, position)
     # The activations of the first outputs are computed while the job goes on.
     kernel = stages["activating"].kernels[-1].name
     bending = config.ffn // wide.vector * loops.interval(kernel, "out")
     gelu = results + at["activating"] + spread + max(0, bending - up)
+    outside = wide.cache == "external" and position > 0
+    attention = None if outside else _attention(at, config, wide, results, qkv, position)
     layer = (
         (results + norm + spread, qkv),
         (attention, projected),
@@ -109,15 +127,19 @@ def predict_step(
     jobs = [*(config.layers * layer), last]
     jobs[0] = (first, jobs[0][1])
     moved = step_bytes(config, wide, position)
-    share = moved["weights"] / (moved["weights"] + sum(moved[name] for name in beside))
+    flowing = "weights", *(CACHE if outside else ())
+    share = 1 - sum(moved[name] for name in beside if name not in flowing) / sum(
+        moved[name] for name in {"weights", *beside}
+    )
     rate = share * channel.bytes_per_cycle
-    fifo = _Fifo(rate / wide.lanes, wide.prefetch)
-    fifo.pause(-channel.latency)
-    pauses = taken = 0.0
-    for pause, words in jobs:
-        fifo.pause(pause)
-        pauses += pause
-        taken += fifo.take(words)
+    if outside:
+        ports = _ports(config, wide, position, channel, set(CACHE) <= set(beside))
+        flow = Flow(wide.channels * rate / LINE, channel.latency, ports)
+        step = Step(flow, _units(at, config, wide, results, qkv, position), jobs)
+        step.run()
+        pauses, taken = step.pauses, step.flow.now - step.pauses
+    else:
+        pauses, taken = _through(jobs, _Fifo(rate / wide.lanes, wide.prefetch), channel)
     words = sum(words for _, words in jobs)
     end = results + at["saying"] + at.get("ranking", 0)
     return StepPrediction(
@@ -125,6 +147,49 @@ def predict_step(
         round(words * max(1.0, wide.lanes / rate)),
         round(pauses),
         round(taken - words),
+    )
+
+
+def _through(jobs: Jobs, fifo: _Fifo, channel: Channel) -> tuple[float, float]:
+    """Cycles of the pauses between the jobs, and of the jobs."""
+    fifo.pause(-channel.latency)
+    pauses = taken = 0.0
+    for pause, words in jobs:
+        fifo.pause(pause or 0.0)
+        pauses += pause or 0.0
+        taken += fifo.take(words)
+    return pauses, taken
+
+
+def _ports(
+    m: Architecture, wide: Wide, position: int, channel: Channel, shared: bool
+) -> list[Port]:
+    """The loaders of weights, keys and values; those of the cache may be elsewhere, and ideal."""
+    window = channel.lines or LEAST_AHEAD
+    if not channel.lines and channel.latency:
+        window = max(window, math.ceil(channel.latency * channel.bytes_per_cycle / LINE) + 2)
+    cached = read_lines(m, position) / position if shared else LEAST
+    depth = max(2, wide.cache_prefetch // wide.keys) * wide.keys
+    loaders = Port(wide.channels, wide.lanes / LINE, window, wide.prefetch)
+    return [loaders, *(Port(wide.heads, cached, window, depth) for _ in CACHE)]
+
+
+def _units(
+    at: dict[str, float], m: Architecture, wide: Wide, results: float, qkv: int, position: int
+) -> Attention:
+    """The units of attention with keys and values in external memory."""
+    group, new = m.heads // m.kv_heads, m.kv_heads // wide.heads
+    dealt = results + at["packing"] + at["dealing"] + at.get("turning", 0) + new
+    # The last heads of all units end together, and are divided one after the other.
+    divided = at["collecting"] + wide.heads * group * m.head_dim / wide.vector
+    return Attention(
+        heads=new,
+        old=position,
+        turns=position // wide.keys + 1,
+        dealt=dealt,
+        scored=at["scoring"],
+        ended=at["mixing"] + divided + at["dividing"] + at["spreading"] + CALL,
+        values=qkv * m.kv_heads / (m.heads + 2 * m.kv_heads),
     )
 
 

@@ -10,7 +10,7 @@ from ..conditions import check_design
 from ..config import Architecture
 from .families.model import job_sizes
 
-MOST_READ = 1 << 20
+MOST_READ = 1 << 24
 """Keys that ``external.attend.keep`` counts in a layer, for all heads of a unit."""
 
 
@@ -40,6 +40,7 @@ class Wide:
         block: activations that share a power of two, where each token has a step of its own
             (:mod:`..checkpoints.blocks`): those of a word of the elements, and with weights of 4 bits those
             of half a word, whose weights then have a step and an offset, too. 0 for static steps.
+        keys: keys of a head, and values, that a unit takes a cycle from external memory.
         cache_prefetch: words of a head's width that may be ahead, of the keys of a unit and of its
             values, from external memory.
     """
@@ -57,6 +58,7 @@ class Wide:
     all_logits: bool = True
     cache: str = "chip"
     cache_prefetch: int = 512
+    keys: int = 1
     block: int = 0
 
     @property
@@ -161,7 +163,7 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
     Raises:
         WidthError: naming both sizes, and the nearest legal one.
     """
-    for name in ("channels", "lanes", "vector", "parts"):
+    for name in ("channels", "lanes", "vector", "parts", "keys"):
         value = getattr(wide, name)
         if value < 1 or value & (value - 1):
             raise WidthError(
@@ -183,8 +185,13 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
             f"The wide accelerator has no place called {wide.cache!r} for keys and values.",
             help='cache is "chip" or "external".',
         )
+    if wide.cache == "chip" and wide.keys > 1:
+        raise WidthError(
+            f"A unit takes one key a cycle from the memories of the chip, and not {wide.keys}.",
+            help='have keys and values outside, cache="external", or keys=1.',
+        )
     _check_top(config, wide)
-    read = (config.context - 1) * config.heads // wide.heads
+    read = (config.context - 1) * config.kv_heads // wide.heads
     if wide.cache == "external" and read >= MOST_READ:
         raise WidthError(
             f"A unit reads {read:,} keys of a layer from external memory for a token, and its counter "

@@ -1,103 +1,134 @@
 # ruff: noqa: B007  (loops have names for the schedule)
-"""Attention with keys and values in external memory, which are read ahead of their use.
+"""Attention with keys and values in external memory, which are read once, and ahead of their use.
 
 ``keep``        one for the keys and one for the values of each unit: streams what earlier tokens left, layer
                 by layer, as far ahead as the stream behind it is deep; then it writes the new ones.
-``score_ahead`` is :func:`..heads.score`, and ``mix_ahead`` is :func:`..heads.mix`, with keys and values from
-                such a stream. The newest of each head is used directly, so **nothing that a step writes
-                is read back in it**.
+``score_ahead`` multiplies ``K`` keys with all ``G`` queries that share them, a cycle.
+``mix_ahead``   weights ``K`` values for all ``G`` queries, a cycle.
 
-Once the new keys of a layer are there, ``keep`` reads those of the next one, while the elements have the
-other jobs of the layer. Where ``G`` queries share a head of keys, these are read for each of them.
+A word of the stream holds ``K`` positions of a head, position j in place j mod K; the last word of a head
+may be filled in part. The newest key and value of each head are used directly, so **nothing that a step
+writes is read back in it**. Once the new keys of a layer are there, ``keep`` reads those of the next one,
+while the elements have the other jobs of the layer. The arithmetic is that of :mod:`..heads`.
 """
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
 
 from ...constants import ROUND
 from ...stage import pipelined
 
 
-def keep[HD, H, G, CTX, LAYERS](
+def keep[HD, H, K, CTX, LAYERS](
     memory: "UInt(8 * HD)[LAYERS * H * CTX]",
     start: int32,
     new: "Stream[UInt(8 * HD), 4]",
-    words: "Stream[UInt(8 * HD), 4]",
+    words: "Stream[UInt(8 * HD * K), 4]",
 ):
-    """The words of all positions before ``start``, head by head, ``G`` times each; then the new ones."""
+    """The words of all positions before ``start``, ``K`` together, head by head; then the new ones."""
     for layer in range(LAYERS):
         row: int32 = layer * H * CTX
-        g: UInt(8) = 0
-        j: UInt(16) = 0
-        last: UInt(16) = start - 1
-        total: UInt(20) = start * (H * G)
+        j: UInt(20) = 0
+        place: UInt(8) = 0
+        joined: UInt(8 * HD * K) = 0
+        last: UInt(20) = start - 1
+        total: UInt(24) = start * H
         for old in range(total):
-            words.put(memory[row + j])
-            row = row + CTX if j == last and g == G - 1 else row
-            g = (0 if g == G - 1 else g + 1) if j == last else g
+            word: UInt(8 * HD) = memory[row + j]
+            with allo.meta_for(K) as k:
+                if place == k:
+                    joined[8 * HD * k : 8 * HD * k + 8 * HD] = word
+            if place == K - 1 or j == last:
+                words.put(joined)
+            place = 0 if place == K - 1 or j == last else place + 1
+            row = row + CTX if j == last else row
             j = 0 if j == last else j + 1
         for head in range(H):
             memory[(layer * H + head) * CTX + start] = new.get()
 
 
-def score_ahead[HD, H, G, LAYERS](
+def score_ahead[HD, H, G, K, LAYERS](
     asked: "Stream[UInt(8 * HD), 4]",
     start: int32,
-    keys: "Stream[UInt(8 * HD), 4]",
+    keys: "Stream[UInt(8 * HD * K), 4]",
     new: "Stream[UInt(8 * HD), 4]",
-    scores: "Stream[int32, 4]",
-    peaks: "Stream[int32, 4]",
+    scores: "Stream[int32[G * K], 4]",
+    peaks: "Stream[int32[G], 4]",
 ):
-    """Scores of one token at position ``start``, head by head, each head's peak behind them."""
-    queries: UInt(8 * HD)[H * G]
+    """Scores of one token at position ``start``, head by head, the peaks of its queries behind them."""
+    queries: UInt(8 * HD * G)[H]
     newest: UInt(8 * HD)[H]
     for layer in range(LAYERS):
+        several: UInt(8 * HD * G) = 0
+        share: UInt(8) = 0
+        asking: UInt(8) = 0
         for hq in range(H * G):
-            queries[hq] = asked.get()
+            query: UInt(8 * HD) = asked.get()
+            with allo.meta_for(G) as g:
+                if share == g:
+                    several[8 * HD * g : 8 * HD * g + 8 * HD] = query
+            if share == G - 1:
+                queries[asking] = several
+            asking = asking + 1 if share == G - 1 else asking
+            share = 0 if share == G - 1 else share + 1
         for hk in range(H):
             fresh: UInt(8 * HD) = asked.get()
             newest[hk] = fresh
             new.put(fresh)
         h: UInt(8) = 0
-        head: UInt(8) = 0
-        g: UInt(8) = 0
-        j: UInt(16) = 0
-        best: int32 = 0
-        last: UInt(16) = start
-        total: int32 = (start + 1) * (H * G)
+        j: UInt(20) = 0
+        best: int32[G] = 0
+        position: UInt(20) = start
+        last: UInt(20) = position // K
+        own: UInt(8) = position % K
+        total: UInt(24) = (last + 1) * H
         for key in range(total):
-            query: UInt(8 * HD) = queries[h]
-            word: UInt(8 * HD) = newest[head]
-            if j != last:
+            heads: UInt(8 * HD * G) = queries[h]
+            word: UInt(8 * HD * K) = 0
+            if j != last or own != 0:
                 word = keys.get()
-            dot: int32 = 0
-            for c in range(HD):
-                left: int8 = query[8 * c : 8 * c + 8]
-                right: int8 = word[8 * c : 8 * c + 8]
-                dot += left * right
-            scores.put(dot)
-            peak: int32 = dot if j == 0 else max(best, dot)
-            best = peak
+            with allo.meta_for(K) as k:
+                if j == last and own == k:
+                    word[8 * HD * k : 8 * HD * k + 8 * HD] = newest[h]
+            dots: int32[G * K]
+            peaked: int32[G]
+            with allo.meta_for(G) as g:
+                peak: int32 = 0
+                with allo.meta_for(K) as k:
+                    dot: int32 = 0
+                    for c in range(HD):
+                        at: int8 = heads[8 * (HD * g + c) : 8 * (HD * g + c) + 8]
+                        right: int8 = word[8 * (HD * k + c) : 8 * (HD * k + c) + 8]
+                        dot += at * right
+                    dots[g * K + k] = dot
+                    with allo.meta_if(k == 0):
+                        peak = dot
+                    with allo.meta_else():
+                        if j != last or k <= own:
+                            peak = max(peak, dot)
+                peak = peak if j == 0 else max(best[g], peak)
+                best[g] = peak
+                peaked[g] = peak
+            scores.put(dots)
             if j == last:
-                peaks.put(peak)
+                peaks.put(peaked)
             h = h + 1 if j == last else h
-            head = head + 1 if j == last and g == G - 1 else head
-            g = (0 if g == G - 1 else g + 1) if j == last else g
             j = 0 if j == last else j + 1
 
 
-def mix_ahead[HD, H, G, LAYERS](
+def mix_ahead[HD, H, G, K, LAYERS](
     given: "Stream[UInt(8 * HD), 4]",
-    scores: "Stream[int32, 4]",
-    peaks: "Stream[int32, 4]",
+    scores: "Stream[int32[G * K], 4]",
+    peaks: "Stream[int32[G], 4]",
     start: int32,
     factors: "float32[LAYERS]",
-    values: "Stream[UInt(8 * HD), 4]",
+    values: "Stream[UInt(8 * HD * K), 4]",
     new: "Stream[UInt(8 * HD), 4]",
-    sums: "Stream[int32[HD], 2]",
-    totals: "Stream[int32, 2]",
+    sums: "Stream[UInt(32 * G * HD), 2]",
+    totals: "Stream[UInt(32 * G), 2]",
 ):
-    """Values weighted by softmax in steps of 1 / 255, and the sum of the weights, of each head."""
+    """Values weighted by softmax in steps of 1 / 255, and the sum of the weights, of each query of a head."""
     newest: UInt(8 * HD)[H]
     for layer in range(LAYERS):
         for hv in range(H):
@@ -105,40 +136,73 @@ def mix_ahead[HD, H, G, LAYERS](
             newest[hv] = fresh
             new.put(fresh)
         factor: float32 = factors[layer]
-        head: UInt(8) = 0
-        g: UInt(8) = 0
-        j: UInt(16) = 0
-        best: int32 = 0
-        sum: int32 = 0
-        acc: int32[HD] = 0
-        last: UInt(16) = start
-        total: int32 = (start + 1) * (H * G)
+        h: UInt(8) = 0
+        j: UInt(20) = 0
+        best: int32[G] = 0
+        sum: int32[G] = 0
+        acc: int32[G * HD] = 0
+        position: UInt(20) = start
+        last: UInt(20) = position // K
+        own: UInt(8) = position % K
+        total: UInt(24) = (last + 1) * H
         for key in range(total):
             if j == 0:
-                best = peaks.get()
-            below: float32 = scores.get() - best
-            weight: float32 = allo.exp(below * factor)
-            level: int32 = (weight * 255.0 + ROUND) - ROUND
-            share: uint8 = level
-            word: UInt(8 * HD) = newest[head]
-            if j != last:
+                highest: int32[G] = peaks.get()
+                for q in range(G):
+                    best[q] = highest[q]
+            dots: int32[G * K] = scores.get()
+            word: UInt(8 * HD * K) = 0
+            if j != last or own != 0:
                 word = values.get()
-            after_sum: int32 = level + (0 if j == 0 else sum)
-            sum = after_sum
-            out: int32[HD]
-            for c in range(HD):
-                value: int8 = word[8 * c : 8 * c + 8]
-                after: int32 = share * value + (0 if j == 0 else acc[c])
-                acc[c] = after
-                out[c] = after
+            with allo.meta_for(K) as k:
+                if j == last and own == k:
+                    word[8 * HD * k : 8 * HD * k + 8 * HD] = newest[h]
+            out: UInt(32 * G * HD) = 0
+            weighed: UInt(32 * G) = 0
+            with allo.meta_for(G) as g:
+                level_sum: int32 = 0
+                shares: UInt(8 * K) = 0
+                with allo.meta_for(K) as k:
+                    below: float32 = dots[g * K + k] - best[g]
+                    weight: float32 = allo.exp(below * factor)
+                    level: int32 = (weight * 255.0 + ROUND) - ROUND
+                    if j != last or k <= own:
+                        level_sum += level
+                        shares[8 * k : 8 * k + 8] = level
+                after_sum: int32 = level_sum + (0 if j == 0 else sum[g])
+                sum[g] = after_sum
+                weighed[32 * g : 32 * g + 32] = after_sum
+                for c in range(HD):
+                    after: int32 = 0 if j == 0 else acc[g * HD + c]
+                    with allo.meta_for(K) as k:
+                        share: uint8 = shares[8 * k : 8 * k + 8]
+                        value: int8 = word[8 * (HD * k + c) : 8 * (HD * k + c) + 8]
+                        after += share * value
+                    acc[g * HD + c] = after
+                    out[32 * (g * HD + c) : 32 * (g * HD + c) + 32] = after
             if j == last:
                 sums.put(out)
-                totals.put(after_sum)
-            head = head + 1 if j == last and g == G - 1 else head
-            g = (0 if g == G - 1 else g + 1) if j == last else g
+                totals.put(weighed)
+            h = h + 1 if j == last else h
             j = 0 if j == last else j + 1
 
 
 schedule_keep = pipelined("old head")
-schedule_score_ahead = pipelined("hq hk key")
-schedule_mix_ahead = pipelined("hv key", "acc out")
+
+
+def schedule_score_ahead(s: Schedule, shared: bool) -> Schedule:
+    """A word of keys a cycle. Products that share a query's element or a key's are in one multiplier block.
+
+    Args:
+        shared: whether a unit takes several queries or keys at once, so that any do.
+    """
+    if shared:
+        s.bind("mul", "packed", axis="key")
+    return pipelined("hq hk key", "best dots peaked")(s)
+
+
+def schedule_mix_ahead(s: Schedule, shared: bool) -> Schedule:
+    """A word of values a cycle; see :func:`schedule_score_ahead`."""
+    if shared:
+        s.bind("mul", "packed", axis="key")
+    return pipelined("hv key", "best sum acc dots highest")(s)

@@ -9,17 +9,25 @@ from ..parameters import Wide, channel_size, padded_vocab, said_words
 TABLES = ("affine", "norm_table", "token_table", "position_table", "logits")
 """Arrays that a step reads or writes once, in part or whole."""
 CACHE = ("keys", "values")
+LINE = 64
+"""Bytes that a memory moves at once."""
+
+
+def read_lines(config: Architecture, positions: int) -> int:
+    """Lines of the keys, or values, of a head at so many positions."""
+    return -(-positions * config.head_dim // LINE)
 
 
 def step_bytes(config: Architecture, wide: Wide, position: int) -> dict[str, int]:
     """Bytes of each large array that the token at ``position`` reads or writes.
 
-    Keys and values are those of a cache in external memory, read for every query that shares them.
+    Keys and values are those of a cache in external memory, in whole lines, read once for all queries that
+    share them.
     """
     v = wide.vector
     per_sum, per_element = terms(config)
-    row = config.layers * config.head_dim
-    kept = position * row * config.heads + row * config.kv_heads
+    lines = read_lines(config, position) + read_lines(config, 1)
+    kept = LINE * lines * config.layers * config.kv_heads
     sums = all_sums(config, padded_vocab(config, wide))
     return {
         "weights": wide.channels * wide.lanes * channel_size(config, wide),

@@ -1,22 +1,11 @@
 # ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
 """Stages of attention: heads are packed and dealt to units, which score and mix; sums are divided."""
 
-from collections.abc import Callable
-from typing import Any
-
 import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
 
 from ...stage import Kernel, Loops, Stage
-from ..external.attend import (
-    keep,
-    mix_ahead,
-    schedule_keep,
-    schedule_mix_ahead,
-    schedule_score_ahead,
-    score_ahead,
-)
 from ..families.rotary import rotate, schedule_rotate
 from ..heads import (
     divide,
@@ -103,66 +92,38 @@ def dealing(z: Sizes) -> Stage:
 
 
 def scoring(z: Sizes) -> Stage:
-    """One a unit: keeps the new keys, and multiplies the queries with all keys.
-
-    Keys in external memory are read ahead of their use.
-    """
-    U, HD, CTX, AHEAD, NEW = (
-        z.wide.heads, z.model.head_dim, z.model.context, z.wide.cache_prefetch, max(2, z.per_unit),
-    )  # fmt: skip
+    """One a unit: keeps the new keys, and multiplies the queries with all keys."""
+    U, HD, CTX = z.wide.heads, z.model.head_dim, z.model.context
     ALONE, DEV, S, ROUNDS = z.place
-    KEYS, OUTSIDE, kernels = z.cache(UInt(8 * HD)), z.is_outside, _of_unit(z, "keys")
-    KEEP, SCORE = kernels[0].template, kernels[-1].template
+    KEYS = z.cache(UInt(8 * HD))
+    kernel = Kernel(score, (HD, z.per_unit, z.group, CTX, z.layers), schedule_score)
+    SCORE = kernel.template
 
     @df.part()
     def part(
         start: int32, keys: KEYS, asked: Stream[UInt(8 * HD), 4][U], scores: Stream[int32, CTX][U],
         peaks: Stream[int32, 4][U],
     ):  # fmt: skip
-        with allo.meta_if(OUTSIDE):
-            old_keys: Stream[UInt(8 * HD), AHEAD][U]
-            new_keys: Stream[UInt(8 * HD), NEW][U]
+        @df.kernel(mapping=[U], args=[keys])
+        def scoring(cache: KEYS):
+            u = df.get_pid()
+            for turn in range(ROUNDS):
+                with allo.meta_if(ALONE):
+                    score[*SCORE](asked[u], start, cache[u], scores[u], peaks[u])
+                with allo.meta_else():  # noqa: SIM117
+                    with allo.meta_for(S) as s:
+                        score[*SCORE](asked[u], start + turn, cache[DEV, u, s], scores[u], peaks[u])
 
-            @df.kernel(mapping=[U], args=[keys])
-            def keeping_keys(cache: KEYS):
-                u = df.get_pid()
-                keep[*KEEP](cache[u], start, new_keys[u], old_keys[u])
-
-            @df.kernel(mapping=[U])
-            def scoring():
-                u = df.get_pid()
-                score_ahead[*SCORE](asked[u], start, old_keys[u], new_keys[u], scores[u], peaks[u])
-
-        with allo.meta_else():
-
-            @df.kernel(mapping=[U], args=[keys])
-            def scoring(cache: KEYS):
-                u = df.get_pid()
-                for turn in range(ROUNDS):
-                    with allo.meta_if(ALONE):
-                        score[*SCORE](asked[u], start, cache[u], scores[u], peaks[u])
-                    with allo.meta_else():  # noqa: SIM117
-                        with allo.meta_for(S) as s:
-                            score[*SCORE](
-                                asked[u], start + turn, cache[DEV, u, s], scores[u], peaks[u]
-                            )
-
-    return Stage(part, kernels, banks={"keys": z.bank}, delay=lambda loops: _key(loops, kernels))
+    return Stage(part, (kernel,), banks={"keys": z.bank}, delay=lambda loops: _key(loops, kernel))
 
 
 def mixing(z: Sizes) -> Stage:
-    """One a unit: weights of softmax, and the values weighted by them.
-
-    Values in external memory are read ahead of their use.
-    """
-    U, HD, CTX, AHEAD, NEW, BEHIND = (
-        z.wide.heads, z.model.head_dim, z.model.context, z.wide.cache_prefetch, max(2, z.per_unit),
-        max(2, z.group),
-    )  # fmt: skip
+    """One a unit: weights of softmax, and the values weighted by them."""
+    U, HD, CTX, BEHIND = z.wide.heads, z.model.head_dim, z.model.context, max(2, z.group)
     ALONE, DEV, S, ROUNDS = z.place
     VALUES, FACTORS = z.cache(UInt(8 * HD)), z.of_device(float32, U, z.layers)
-    OUTSIDE, kernels = z.is_outside, _of_unit(z, "values")
-    KEEP, MIX = kernels[0].template, kernels[-1].template
+    kernel = Kernel(mix, (HD, z.per_unit, z.group, CTX, z.layers), schedule_mix)
+    MIX = kernel.template
 
     @df.part()
     def part(
@@ -170,63 +131,29 @@ def mixing(z: Sizes) -> Stage:
         scores: Stream[int32, CTX][U], peaks: Stream[int32, 4][U],
         mixed: Stream[int32[HD], BEHIND][U], totals: Stream[int32, BEHIND][U],
     ):  # fmt: skip
-        with allo.meta_if(OUTSIDE):
-            old_values: Stream[UInt(8 * HD), AHEAD][U]
-            new_values: Stream[UInt(8 * HD), NEW][U]
-
-            @df.kernel(mapping=[U], args=[values])
-            def keeping_values(cache: VALUES):
-                u = df.get_pid()
-                keep[*KEEP](cache[u], start, new_values[u], old_values[u])
-
-            @df.kernel(mapping=[U], args=[exponents])
-            def mixing(factors: FACTORS):
-                u = df.get_pid()
-                mix_ahead[*MIX](
-                    given[u], scores[u], peaks[u], start, factors[u],
-                    old_values[u], new_values[u], mixed[u], totals[u],
-                )  # fmt: skip
-
-        with allo.meta_else():
-
-            @df.kernel(mapping=[U], args=[exponents, values])
-            def mixing(factors: FACTORS, cache: VALUES):
-                u = df.get_pid()
-                for turn in range(ROUNDS):
-                    with allo.meta_if(ALONE):
+        @df.kernel(mapping=[U], args=[exponents, values])
+        def mixing(factors: FACTORS, cache: VALUES):
+            u = df.get_pid()
+            for turn in range(ROUNDS):
+                with allo.meta_if(ALONE):
+                    mix[*MIX](
+                        given[u], scores[u], peaks[u], start,
+                        factors[u], cache[u], mixed[u], totals[u],
+                    )  # fmt: skip
+                with allo.meta_else():  # noqa: SIM117
+                    with allo.meta_for(S) as s:
                         mix[*MIX](
-                            given[u], scores[u], peaks[u], start,
-                            factors[u], cache[u], mixed[u], totals[u],
+                            given[u], scores[u], peaks[u], start + turn,
+                            factors[DEV, u], cache[DEV, u, s], mixed[u], totals[u],
                         )  # fmt: skip
-                    with allo.meta_else():  # noqa: SIM117
-                        with allo.meta_for(S) as s:
-                            mix[*MIX](
-                                given[u], scores[u], peaks[u], start + turn,
-                                factors[DEV, u], cache[DEV, u, s], mixed[u], totals[u],
-                            )  # fmt: skip
 
     banks = {"exponents": z.bank, "values": z.bank}
-    return Stage(part, kernels, banks=banks, delay=lambda loops: _key(loops, kernels))
+    return Stage(part, (kernel,), banks=banks, delay=lambda loops: _key(loops, kernel))
 
 
-def _of_unit(z: Sizes, cache: str) -> tuple[Kernel, ...]:
-    """The kernel of a unit over keys or values; where these are outside, behind one that reads them ahead."""
-    choices: dict[str, tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]] = {
-        "keys": ((score, schedule_score), (score_ahead, schedule_score_ahead)),
-        "values": ((mix, schedule_mix), (mix_ahead, schedule_mix_ahead)),
-    }
-    inside, ahead = choices[cache]
-    sizes = z.model.head_dim, z.per_unit, z.group
-    whole = *sizes, z.model.context, z.layers
-    if not z.is_outside:
-        return (Kernel(inside[0], whole, inside[1]),)
-    keeping = Kernel(keep, whole, schedule_keep, cache)
-    return keeping, Kernel(ahead[0], (*sizes, z.layers), ahead[1])
-
-
-def _key(loops: Loops, kernels: tuple[Kernel, ...]) -> float:
-    """The last kernel's loop over keys; with several units, each has a kernel of its own."""
-    name = kernels[-1].name
+def _key(loops: Loops, kernel: Kernel) -> float:
+    """The kernel's loop over keys; with several units, each has a kernel of its own."""
+    name = kernel.name
     return loops.depth(name if name in loops else f"{name}_v0", "key")
 
 
