@@ -25,7 +25,7 @@ from .model.rows import space_of
 from .model.units import Units
 from .narrow import refuse_banks, smaller, without
 from .networks import BALANCED, NOTHING, choice_of_layers, greedy_choices, has_many
-from .regions.counted import OUTSIDE, from_memory, has_streams, of_arguments
+from .regions.counted import OUTSIDE, has_streams, of_arguments, reported
 from .regions.fifos import sized
 from .solve import Choice, Corrections, Problem, Unsolved
 from .trace import Trace, Tried
@@ -355,7 +355,7 @@ class Search:
             with limit, warnings.catch_warnings():
                 for kind in (CapacityWarning, ClockWarning):
                     warnings.simplefilter("ignore", kind)
-                report = schedule.estimate(warnings=False, **self._options())
+                report, counted = reported(schedule, self._options())
         except AlloError as error:
             self.trace.tried.append(Tried(None, {}, modelled, error.message))
             return None
@@ -365,10 +365,7 @@ class Search:
             raise
         self.latest = self.asked.timer() - began
         self.first = self.first or self.latest
-        counted = None
-        if OUTSIDE.intersection(self.asked.options):
-            counted = from_memory(schedule, self._options())
-        elif report.cycles is None and has_streams(schedule) and self.checker.arguments:
+        if (counted or report.cycles) is None and has_streams(schedule):
             counted = of_arguments(schedule, self.checker.arguments, self._options())
         note = excess(self.asked.limits, report)
         cycles = counted or report.cycles

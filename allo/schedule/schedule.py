@@ -58,6 +58,7 @@ from .primitives.loops.skew import skew
 from .primitives.loops.split import split
 from .primitives.loops.unfold import unfold
 from .primitives.loops.unroll import unroll
+from .primitives.ranges.cut import cut
 from .primitives.tables.tabulate import tabulate
 from .reassociate import reassociated
 from .resolve import buffers_of, find_function
@@ -214,6 +215,7 @@ class Schedule(ScheduleState):
     interleave = interleave
     accumulate = accumulate
     skew = skew
+    cut = cut
     unroll = unroll
     pipeline = pipeline
     constant_multiply = constant_multiply

@@ -125,6 +125,7 @@ def applications(s: Schedule) -> Iterator[Application]:
         for loop in loops:
             yield "split", (loop, 2)
             yield "split", (loop, 3)
+            yield "cut", (loop, 2)
             yield "unroll", (loop, 0)
             yield "unroll", (loop, 2)
             yield "pipeline", (loop,)

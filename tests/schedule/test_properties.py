@@ -98,6 +98,7 @@ def applications(draw, s: Schedule):
             [
                 "split",
                 "split",
+                "cut",
                 "reorder",
                 "reorder",
                 "reorder",
@@ -121,7 +122,7 @@ def applications(draw, s: Schedule):
         )
     )
     axis = draw(st.sampled_from(loops))
-    if kind == "split":
+    if kind in ("split", "cut"):
         return kind, (axis, draw(st.integers(1, 5)))
     if kind == "reorder":
         chosen = draw(st.lists(st.sampled_from(loops), min_size=2, max_size=3, unique=True))

@@ -17,13 +17,18 @@ from allo.schedule.handles import LoopWrapper
 from ..apply import Step, accepted
 from ..budget import excess, excess_share
 from ..model.kernel import Kernel, Nest
+from ..model.read import read_kernel
 from ..model.units import Units
 from ..regions.counted import OUTSIDE
 from .builder import Builder
 from .hoist import WHOLE, hoisted, steps_of_loops, units_of
+from .lanes import with_lanes
+from .pieces import cuts_of, steps_of_cuts
 
 SHARE, TRIES = 0.6, 6
 """Share of the time until which they are tried; how many intervals of one."""
+SURE = 1.1
+"""Times a limit: a narrower interval that would take more is not tried."""
 SHARED = 4096
 """The most operations of units in a row, as the iterations share them."""
 
@@ -32,15 +37,47 @@ def try_rows(search: Builder) -> None:
     """Pipelines around whole rows, at the least interval that fits; nothing where no array lies outside."""
     if not OUTSIDE.intersection(search.asked.options):
         return
+    for kernel, cuts in _divided(search):
+        _narrow(search, kernel, next(hoisted(kernel, SHARED)), cuts, dataflow=False)
     for loops in hoisted(search.kernel, SHARED):
         for dataflow in reversed(search.kernel.variants):
-            _narrow(search, loops, dataflow=dataflow)
+            _narrow(search, search.kernel, loops, [], dataflow=dataflow)
 
 
-def _narrow(search: Builder, loops: dict[int, int], *, dataflow: bool) -> None:
-    """Wider intervals by what is too much of a design, then narrower ones until it is too much again."""
+def _divided(search: Builder) -> Iterator[tuple[Kernel, list[Step]]]:
+    """The kernel with the rows of its triangles in two pieces and more, and the steps that make it."""
+    kernel, units, limit = search.kernel, search.units, search.asked.limits.dsp
+    found: list[tuple[int, int, list[list[int]]]] = []
+    for number, place in next(hoisted(kernel, SHARED)).items() if limit else ():
+
+        def work(narrow: Kernel, number: int = number, place: int = place) -> int:
+            children = narrow.nests[number].children  # work of a nest around others has whole loops
+            if not children:
+                return blocks_of(narrow, units, number, place)
+            return sum(blocks_of(narrow, units, child, -1) for child in children)
+
+        found.append((number, place, cuts_of(kernel, number, place, work, limit or 1)))
+    for most in range(max((len(cuts) for *_, cuts in found), default=0)):
+        steps = [
+            step
+            for number, place, cuts in found
+            if cuts
+            for step in steps_of_cuts(kernel.nests[number], place, cuts[: most + 1][-1])
+        ]
+        trial, kept = accepted(search.given, steps)
+        yield read_kernel(trial), kept
+
+
+def _narrow(
+    search: Builder, kernel: Kernel, loops: dict[int, int], before: list[Step], *, dataflow: bool
+) -> None:
+    """Wider intervals by what is too much of a design, then narrower ones until it is too much again.
+
+    Args:
+        kernel: what the steps ``before`` make of that of the search.
+    """
     units = search.units
-    blocks = {number: blocks_of(search.kernel, units, number, at) for number, at in loops.items()}
+    blocks = {number: blocks_of(kernel, units, number, at) for number, at in loops.items()}
     interval = least_interval(search.asked.limits.dsp, blocks.values(), dataflow=dataflow)
     fits, tried = False, set[int]()
     for _ in range(TRIES):
@@ -49,18 +86,21 @@ def _narrow(search: Builder, loops: dict[int, int], *, dataflow: bool) -> None:
             return
         tried.add(interval)
         steps = steps_of_rows(
-            search.kernel,
+            kernel,
             loops,
             interval,
             trees=search.asked.reassociate,
             dataflow=dataflow,
             work=blocks if any(blocks.values()) else None,
         )
-        trial, kept = accepted(search.given, steps)
+        trial, kept = accepted(search.given, [*before, *with_lanes(kernel, steps)])
         built = search.keep(kept, None, trial, left) if steps else None
         if built is None:
             return
         if not excess(search.asked.limits, built.report):
+            used = excess_share(search.asked.limits, built.report)
+            if interval < 2 or used * interval / (interval - 1) > SURE:
+                return
             fits, interval = True, interval - 1
         elif fits:
             return

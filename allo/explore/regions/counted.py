@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allo.dialects.diagnostics import AlloError
+from allo.dialects.reports.figures import DesignReport
 from allo.schedule import Schedule
 
 OUTSIDE = frozenset(("interface", "memory"))
@@ -24,9 +25,11 @@ def of_arguments(
     """The cycles of a call, by the model of regions; None where it cannot tell.
 
     Args:
-        inputs: the arguments of the call, which decide what passes.
+        inputs: the arguments of the call, which decide what passes; none where nothing can be run.
         options: of the target ``verilog``.
     """
+    if not inputs:
+        return None
     try:
         module = schedule.build(target="verilog", warnings=False, **options)
         return int(module.predict(*copy.deepcopy(list(inputs))).cycles)
@@ -34,9 +37,18 @@ def of_arguments(
         return None
 
 
-def from_memory(schedule: Schedule, options: Mapping[str, Any]) -> int | None:
-    """The cycles of a run behind its buses, as the module foretells them; None where it cannot tell."""
+def reported(schedule: Schedule, options: Mapping[str, Any]) -> tuple[DesignReport, int | None]:
+    """The report of a design, and behind buses the cycles from memory to memory, where they are foretold.
+
+    One build gives both, in a third of the time that an estimate and a build take.
+
+    Raises:
+        AlloError: it cannot be built.
+    """
+    if not OUTSIDE.intersection(options):
+        return schedule.estimate(warnings=False, **options), None
+    module = schedule.build(target="verilog", warnings=False, **options)
     try:
-        return int(schedule.build(target="verilog", warnings=False, **options).foretold.cycles)
+        return module.report, int(module.foretold.cycles)
     except AlloError:
-        return None
+        return module.report, None

@@ -204,6 +204,11 @@ def _split(sites: Sites, rng: random.Random) -> Step | None:
     return loop and Step("split", (loop, rng.choice((2, 2, 3, 4, 5))))
 
 
+def _cut(sites: Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    return loop and Step("cut", (loop, rng.choice((1, 2, 2, 3))))
+
+
 def _reorder(sites: Sites, rng: random.Random) -> Step | None:
     deep = [band for band in sites.bands if len(band[2]) > 1]
     if not deep:
@@ -408,6 +413,7 @@ def _compose(sites: Sites, rng: random.Random) -> Step | None:
 
 _PRIMITIVES: list[tuple[int, Callable[[Sites, random.Random], Step | None]]] = [
     (6, _split),
+    (3, _cut),
     (6, _reorder),
     (4, _fuse),
     (3, _skew),

@@ -1,0 +1,1 @@
+"""Primitives that divide the range of a loop."""
