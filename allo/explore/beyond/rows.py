@@ -23,6 +23,7 @@ from ..regions.counted import OUTSIDE
 from .builder import Builder
 from .hoist import WHOLE, hoisted, steps_of_loops, units_of
 from .lanes import with_lanes
+from .passed import steps_of_passing
 from .pieces import cuts_of, steps_of_cuts
 
 SHARE, TRIES = 0.6, 6
@@ -40,8 +41,12 @@ def try_rows(search: Builder) -> None:
     for kernel, cuts in _divided(search):
         _narrow(search, kernel, next(hoisted(kernel, SHARED)), cuts, dataflow=False)
     for loops in hoisted(search.kernel, SHARED):
+        passing = list(steps_of_passing(search.given, search.kernel, loops))
+        if passing:
+            _narrow(search, search.kernel, loops, passing, dataflow=True)
         for dataflow in reversed(search.kernel.variants):
-            _narrow(search, search.kernel, loops, [], dataflow=dataflow)
+            if not (passing and dataflow):
+                _narrow(search, search.kernel, loops, [], dataflow=dataflow)
 
 
 def _divided(search: Builder) -> Iterator[tuple[Kernel, list[Step]]]:
@@ -74,9 +79,10 @@ def _narrow(
     """Wider intervals by what is too much of a design, then narrower ones until it is too much again.
 
     Args:
-        kernel: what the steps ``before`` make of that of the search.
+        kernel: what the steps ``before`` make of that of the search, where they cut its loops.
     """
     units = search.units
+    asked = any(step.primitive == "to" for step in before)  # FIFOs ask for dataflow
     blocks = {number: blocks_of(kernel, units, number, at) for number, at in loops.items()}
     interval = least_interval(search.asked.limits.dsp, blocks.values(), dataflow=dataflow)
     fits, tried = False, set[int]()
@@ -90,7 +96,7 @@ def _narrow(
             loops,
             interval,
             trees=search.asked.reassociate,
-            dataflow=dataflow,
+            dataflow=dataflow and not asked,
             work=blocks if any(blocks.values()) else None,
         )
         trial, kept = accepted(search.given, [*before, *with_lanes(kernel, steps)])
