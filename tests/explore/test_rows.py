@@ -18,7 +18,7 @@ from allo.explore.model.units import Units
 from allo.explore.solve import Choice
 from allo.schedule import Schedule
 
-SIZE, MOST = (12,), 16
+SIZE, MOST, SECONDS = (12,), 16, 99.0
 OPTIONS = {"interface": "m_axi"}
 
 
@@ -33,6 +33,7 @@ class Estimated:
     seen: set[str] = field(default_factory=set)
     elapsed: float = 0.0
     intervals: list[int] = field(default_factory=list)
+    most: list[float | None] = field(default_factory=list)
     kept: list[Built] = field(default_factory=list)
 
     @property
@@ -48,6 +49,7 @@ class Estimated:
             if s.primitive == "pipeline"
         ]
         self.intervals.append(max(told))
+        self.most.append(most)
         self.kept.append(
             Built(made, made.estimate(warnings=False, clock_mhz=300), steps, choice, None)
         )
@@ -56,7 +58,7 @@ class Estimated:
 
 def search(options: dict[str, str], most: int = MOST) -> Estimated:
     given = plain("gesummv", SIZE)
-    asked = Asked("xcup", 300.0, Limits(most, None, None), "cycles", 99.0, True, None, options)
+    asked = Asked("xcup", 300.0, Limits(most, None, None), "cycles", SECONDS, True, None, options)
     return Estimated(given, read_kernel(given), asked)
 
 
@@ -67,6 +69,7 @@ def test_the_least_interval_that_fits_is_found_and_only_for_arrays_outside() -> 
     assert found.intervals[:2] == [4, 3]
     assert found.kept[0].report.resources["dsp"] <= MOST
     assert max(built.report.resources["dsp"] for built in found.kept) > MOST
+    assert set(found.most) == {SECONDS / 2}, "one report takes half of what is left, at most"
     inside = search({})
     try_rows(inside)
     assert inside.intervals == []

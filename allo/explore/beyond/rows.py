@@ -26,8 +26,9 @@ from .lanes import with_lanes
 from .passed import steps_of_passing
 from .pieces import cuts_of, steps_of_cuts
 
-SHARE, TRIES = 0.6, 6
-"""Share of the time until which they are tried; how many intervals of one."""
+SHARE, ONE, TRIES = 0.6, 0.5, 6
+"""Share of the time until which they are tried; of what is left of it, what one report may take; how many
+intervals of one are tried."""
 SURE = 1.1
 """Times a limit: a narrower interval that would take more is not tried."""
 SHARED = 4096
@@ -87,7 +88,8 @@ def _narrow(
     interval = least_interval(search.asked.limits.dsp, blocks.values(), dataflow=dataflow)
     fits, tried = False, set[int]()
     for _ in range(TRIES):
-        left = SHARE * search.asked.seconds - search.elapsed
+        all_left = search.asked.seconds - search.elapsed
+        left = min(all_left - (1 - SHARE) * search.asked.seconds, ONE * all_left)
         if interval < 1 or interval in tried or left <= 0:
             return
         tried.add(interval)
