@@ -22,7 +22,7 @@ import openai
 from allo.designs.llm.language.prose import load_prose, split_prose
 from allo.designs.llm.language.sampling import Sampler
 from allo.designs.llm.language.speech import speak
-from allo.designs.llm.server.engine import WideEngine, Work
+from allo.designs.llm.server.engine import Engine, Work
 from allo.designs.llm.server.models import Prepared, prepare
 from allo.designs.llm.server.protocol.serve import running
 from allo.designs.llm.server.scheduler import Scheduler
@@ -84,7 +84,7 @@ def ask(client: openai.OpenAI, model: str, load: Load) -> None:
     load.whole_s = time.perf_counter() - began
 
 
-def alone(prepared: Prepared, engine: WideEngine, load: Load) -> str:
+def alone(prepared: Prepared, engine: Engine, load: Load) -> str:
     """The text of a request by the loop that has no server."""
     served, cache = prepared.served, engine.open()
     prompt = served.tokenizer.encode(load.prompt)
@@ -111,8 +111,9 @@ def main() -> int:
     parser.add_argument("--slots", type=int, default=8)
     parser.add_argument("--model", default="speaker")
     parser.add_argument("--engine", default="cpu")
+    parser.add_argument("--batch", type=int, default=1)
     args, others = parser.parse_known_args()
-    prepared = prepare(args.model, context=CONTEXT)
+    prepared = prepare(args.model, context=CONTEXT, batch=args.batch)
     engine, served = prepared.engine(args.engine), prepared.served
     asked = loads(args.requests)
     waiting: queue.SimpleQueue[Load] = queue.SimpleQueue()

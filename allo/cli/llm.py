@@ -54,6 +54,9 @@ def register(app: typer.Typer) -> None:
         context: Annotated[int | None, typer.Option(help="tokens that a cache holds")] = None,
         port: Annotated[int, typer.Option(help="of the loopback address; 0 for any")] = 8000,
         slots: Annotated[int, typer.Option(help="sequences under way at once")] = 8,
+        batch: Annotated[
+            int, typer.Option(help="sequences that share each pass over the weights")
+        ] = 1,
         waiting: Annotated[int, typer.Option(help="requests that wait at most")] = 256,
         kept: Annotated[int, typer.Option(help="caches that are kept for what follows")] = 8,
     ) -> None:
@@ -65,7 +68,7 @@ def register(app: typer.Typer) -> None:
         console = Console(highlight=False)
         listening = listen(port)
         with console.status(f"reading {model}"):
-            prepared = prepare(model, bits, context)
+            prepared = prepare(model, bits, context, batch)
         with console.status(f"building the engine {engine}"):
             built = prepared.engine(engine)
         served = prepared.served

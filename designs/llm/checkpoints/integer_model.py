@@ -190,9 +190,11 @@ class IntegerModel:
         scores = (q @ k.transpose(0, 1, 3, 2)).astype(np.int32)
         peak = np.where(visible, scores, np.iinfo(np.int32).min).max(-1, keepdims=True)
         below = np.where(visible, peak - scores, 0)
-        share = bitexact.exp((-np.arange(below.max() + 1)).astype(F32) * arrays[p + "softmax"])
+        # Of every difference once, where there are more scores than differences.
+        found = np.arange(below.max() + 1) if below.size > below.max() else below
+        share = bitexact.exp((-found).astype(F32) * arrays[p + "softmax"])
         levels = round_clamp(share * PROBABILITY_LEVELS, 0.0, 255.0)
-        levels = np.where(visible, levels[below], 0)
+        levels = np.where(visible, levels if found is below else levels[below], 0)
         total = levels.sum(-1, dtype=np.int32, keepdims=True)
         mixed = (levels.astype(np.float64) @ v).astype(np.int32)
         self.attended(p, np.where(visible, scores, 0), mixed)

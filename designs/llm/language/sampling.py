@@ -65,8 +65,24 @@ class Sampler:
             )
         if len(likeliest) == 1:
             return int(likeliest[0])
+        sums = self._sums(found)
+        place = np.searchsorted(sums, self.random() * sums[-1], "right")
+        return int(likeliest[min(int(place), len(sums) - 1)])
+
+    def distribution(self, logits: np.ndarray) -> np.ndarray:
+        """With which probability :meth:`choose` gives each token."""
+        found = largest(logits, self.candidates)
+        sums = self._sums(found)
+        chances = np.zeros(len(logits))
+        chances[found.tokens[: len(sums)]] = np.diff(sums, prepend=0.0) / sums[-1]
+        return chances
+
+    def random(self) -> float:
+        """The next of the seed's numbers, from 0 to 1."""
+        return self._rng.random()
+
+    def _sums(self, found: Candidates) -> np.ndarray:
+        """Weights of the tokens among which chance decides, added up."""
         scaled = found.logits[: self.candidates].astype(np.float64) / self.temperature
         sums = np.cumsum(np.exp(scaled - scaled[0]))
-        sums = sums[: 1 + int(np.searchsorted(sums, self.share * sums[-1]))]
-        place = np.searchsorted(sums, self._rng.random() * sums[-1], "right")
-        return int(likeliest[min(int(place), len(sums) - 1)])
+        return sums[: 1 + int(np.searchsorted(sums, self.share * sums[-1]))]

@@ -6,7 +6,7 @@ CPU build and simulated hardware speak by the same loop, and all their logits ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,17 @@ def speak(
         PromptError: the prompt is empty, or ``count`` is not positive; nothing is run.
         SequenceTooLongError: prompt and answer do not fit the context; nothing is run.
     """
+    check_speech(prompt, count, context)
+    return _speak(engine, prompt, count, sampler)
+
+
+def check_speech(prompt: Sequence[int], count: int, context: int) -> None:
+    """Refuse what cannot be said.
+
+    Raises:
+        PromptError: the prompt is empty, or ``count`` is not positive.
+        SequenceTooLongError: prompt and answer do not fit the context.
+    """
     if not prompt or count < 1:
         raise PromptError(
             f"A prompt of {len(prompt)} tokens and an answer of {count} give nothing to say.",
@@ -81,7 +92,6 @@ def speak(
             f"A prompt of {len(prompt)} tokens and {count} more do not fit the KV cache of {context}.",
             help=f"ask for at most {max(context + 1 - len(prompt), 0)} tokens, or shorten the prompt.",
         )
-    return _speak(engine, prompt, count, sampler)
 
 
 def _speak(engine: Engine, prompt: list[int], count: int, sampler: Sampler) -> Iterator[Step]:

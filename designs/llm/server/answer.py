@@ -51,17 +51,22 @@ class Answer:
         self._scored: list[Scored] = []
         self._cycles: int | None = None
         self._sampler = _sampler(request)
+        self._step: Work
 
-    def work(self) -> Work:
-        """The next step."""
+    def work(self, most: int = 1) -> Work:
+        """The next step, which takes ``most`` tokens of a prompt at once."""
         position = len(self.taken)
         prompt = self._request.prompt
-        token = prompt[position] if position < len(prompt) else self._said[-1]
-        return Work(self.cache, token, position)
+        if position < len(prompt):
+            token, *more = prompt[position : position + most]
+            self._step = Work(self.cache, token, position, tuple(more))
+        else:
+            self._step = Work(self.cache, self._said[-1], position)
+        return self._step
 
     def take(self, result: Result) -> bool:
-        """Go on behind a step; whether the answer has ended."""
-        self.taken.append(self.work().token)
+        """Go on behind the step that :meth:`work` gave last; whether the answer has ended."""
+        self.taken += (self._step.token, *self._step.more)
         if result.cycles is not None:
             self._cycles = (self._cycles or 0) + result.cycles
         if len(self.taken) < len(self._request.prompt):

@@ -17,11 +17,16 @@ from ..wide.parameters import Wide
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One step of one sequence: its cache, and the token that it takes in at a position."""
+    """One step of one sequence: its cache, and the token that it takes in at a position.
+
+    Attributes:
+        more: tokens of a prompt that it takes in behind that one; the logits are those after the last.
+    """
 
     cache: Any
     token: int
     position: int
+    more: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +42,11 @@ class Engine(Protocol):
 
     Attributes:
         context: positions that a cache holds.
+        chunk: tokens of a sequence that a step takes at most.
     """
 
     context: int
+    chunk: int
 
     def open(self) -> Any:
         """A cache for a sequence of its own."""
@@ -63,6 +70,7 @@ class WideEngine:
 
     def __init__(self, run: Callable[..., Any], weights: QuantizedModel, wide: Wide) -> None:
         self.context = weights.config.context
+        self.chunk = 1
         self._run = run
         self._weights = weights
         self._empty = make_memories(weights, wide)

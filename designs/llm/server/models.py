@@ -21,9 +21,12 @@ from ..config import Architecture
 from ..language.prose import load_prose, split_prose
 from ..language.speaker import FOLDER
 from ..language.tokenizer import Tokenizer
+from ..wide.block.build import schedule_block
+from ..wide.block.parameters import Block, check_block
 from ..wide.build import schedule
 from ..wide.parameters import Wide, WidthError, check_wide
 from ..wide.quantized import quantize_for
+from .batch import BatchEngine, block_for
 from .engine import WideEngine
 from .served import Served
 
@@ -38,13 +41,14 @@ class ServedModelError(AlloError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A model in integers, and the accelerator for it."""
+    """A model in integers, and the accelerator for it: of one token a step, or for blocks."""
 
     served: Served
     weights: QuantizedModel
     wide: Wide
+    block: Block | None = None
 
-    def engine(self, kind: str) -> WideEngine:
+    def engine(self, kind: str) -> WideEngine | BatchEngine:
         """Build the accelerator.
 
         Raises:
@@ -58,13 +62,17 @@ class Prepared:
         with warnings.catch_warnings():
             for ignored in (AlloWarning, DTypeWarning):  # of the accelerator, which is tested
                 warnings.simplefilter("ignore", ignored)
-            run = schedule(self.weights.config, self.wide).build(**options)
+            model, wide, block = self.weights.config, self.wide, self.block
+            designed = schedule_block(model, wide, block) if block else schedule(model, wide)
+            run = designed.build(**options)
         if hasattr(run, "build_model"):
             run.build_model()
-        return WideEngine(run, self.weights, self.wide)
+        if block:
+            return BatchEngine(run, self.weights, wide, block)
+        return WideEngine(run, self.weights, wide)
 
 
-def prepare(name: str, bits: int = 8, context: int | None = None) -> Prepared:
+def prepare(name: str, bits: int = 8, context: int | None = None, batch: int = 1) -> Prepared:
     """Read a model, and make it integer.
 
     Args:
@@ -72,6 +80,7 @@ def prepare(name: str, bits: int = 8, context: int | None = None) -> Prepared:
             or a file of GGUF, as :func:`load_checkpoint` takes them.
         bits: of the weights.
         context: positions that the caches hold, by default all of the model.
+        batch: sequences that share each pass over the weights.
 
     Raises:
         ServedModelError: the model has no tokenizer, or gives no logits.
@@ -88,18 +97,20 @@ def prepare(name: str, bits: int = 8, context: int | None = None) -> Prepared:
     model = loaded.model
     if context is not None:
         model = dataclasses.replace(model, context=min(context, model.context))
-    wide = fitting(model, bits, own_steps=model.rms and model.gated)
+    block = block_for(model, batch) if batch > 1 else None
+    wide = fitting(model, bits, own_steps=model.rms and model.gated, block=block)
     weights = _integers(loaded, tokenizer, model, wide)
     label = name if name in known else Path(name).resolve().stem
     served = Served(label, tokenizer, model.context, loaded.ends, loaded.chat)
-    return Prepared(served, weights, wide)
+    return Prepared(served, weights, wide, block)
 
 
-def fitting(model: Architecture, bits: int, own_steps: bool) -> Wide:
+def fitting(model: Architecture, bits: int, own_steps: bool, block: Block | None = None) -> Wide:
     """The widest accelerator of the usual ones that fits a model.
 
     Args:
         own_steps: whether activations have a step for each token.
+        block: of the accelerator for blocks; None for one token a step.
 
     Raises:
         WidthError: none fits; what the narrowest lacks.
@@ -107,7 +118,7 @@ def fitting(model: Architecture, bits: int, own_steps: bool) -> Wide:
     lacks: WidthError | None = None
     for wide in _accelerators(model, bits, own_steps):
         try:
-            check_wide(model, wide)
+            check_block(model, wide, block) if block else check_wide(model, wide)
         except WidthError as error:
             lacks = error
         else:

@@ -132,7 +132,9 @@ class Scheduler:
             if not self._active:
                 continue
             try:
-                results = self._engine.step([answer.work() for _, answer in self._active])
+                results = self._engine.step(
+                    [answer.work(self._engine.chunk) for _, answer in self._active]
+                )
             except (
                 Exception
             ) as error:  # whatever an engine raises ends the answers, and not the server

@@ -24,8 +24,9 @@ def speaker_tokenizer() -> Tokenizer:
 class Remembering:
     """Logits are random numbers whose seed is every token that the sequence has taken in."""
 
-    def __init__(self, vocab: int, context: int = 64, pause_s: float = 0.0) -> None:
+    def __init__(self, vocab: int, context: int = 64, pause_s: float = 0.0, chunk: int = 1) -> None:
         self.context = context
+        self.chunk = chunk
         self.vocab = vocab
         self.pause_s = pause_s
         self.steps = 0
@@ -50,7 +51,8 @@ class Remembering:
     def _logits(self, work: Work) -> np.ndarray:
         del work.cache[work.position :]
         assert len(work.cache) == work.position, "keys and values before a position are missing"
-        work.cache.append(work.token)
+        assert len(work.more) < self.chunk
+        work.cache.extend((work.token, *work.more))
         seed = zlib.crc32(np.array(work.cache, np.int64).tobytes())
         return 3 * np.random.default_rng(seed).standard_normal(self.vocab, np.float32)
 

@@ -6,6 +6,7 @@ import dataclasses
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import openai
@@ -14,13 +15,15 @@ import pytest
 from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.language.sampling import Sampler
 from allo.designs.llm.language.speech import accelerator_engine, reference_engine, speak
-from allo.designs.llm.server.engine import WideEngine, Work
+from allo.designs.llm.server.engine import Engine, WideEngine, Work
 from allo.designs.llm.server.models import Prepared, ServedModelError, fitting, prepare
 from allo.designs.llm.server.request import Request
 from allo.designs.llm.server.scheduler import Scheduler
 from allo.designs.llm.server.served import Served
+from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.parameters import Wide, WidthError
 from allo.designs.llm.wide.random_weights import random_weights
+from allo.designs.llm.wide.reference import WideGPT
 
 from .engines import answers, speaker_tokenizer
 
@@ -46,7 +49,12 @@ def requests(speaker: Prepared, count: int, longest: int) -> list[Request]:
     return made
 
 
-def compare(speaker: Prepared, engine: WideEngine, count: int, longest: int) -> None:
+def compare(speaker: Prepared, engine: Engine, alone: Callable, count: int, longest: int) -> None:
+    """Requests side by side against each alone.
+
+    Args:
+        alone: gives an engine of one sequence.
+    """
     served = speaker.served
     asked = requests(speaker, count, longest)
     scheduler = Scheduler(engine, served.tokenizer, served.ends, slots=8)
@@ -54,10 +62,9 @@ def compare(speaker: Prepared, engine: WideEngine, count: int, longest: int) -> 
     scheduler.close()
     reused = 0
     for request, each in zip(asked, found, strict=True):
-        alone = accelerator_engine(engine._run, speaker.weights, speaker.wide)
         sampler = Sampler(20, 0.7, request.seed)
         said = []
-        for step in speak(alone, list(request.prompt), request.count, sampler, served.context):
+        for step in speak(alone(), list(request.prompt), request.count, sampler, served.context):
             if step.chosen in served.ends:
                 break
             said += [] if step.chosen is None else [step.chosen]
@@ -66,12 +73,58 @@ def compare(speaker: Prepared, engine: WideEngine, count: int, longest: int) -> 
     assert reused > 0
 
 
+def of_its_own(speaker: Prepared, engine: WideEngine) -> Callable:
+    """Makes engines of one sequence by the same build."""
+    return lambda: accelerator_engine(engine._run, speaker.weights, speaker.wide)
+
+
 def test_answers_of_the_accelerator_side_by_side_are_those_of_each_alone(speaker, engine):
-    compare(speaker, engine, 12, 6)
+    compare(speaker, engine, of_its_own(speaker, engine), 12, 6)
 
 
 def test_answers_of_200_requests(speaker, engine):
-    compare(speaker, engine, 200, 40)
+    compare(speaker, engine, of_its_own(speaker, engine), 200, 40)
+
+
+def test_answers_of_200_requests_in_batches(speaker, engine):
+    """Eight sequences, and parts of prompts, in each pass over the weights."""
+    batched = prepare("speaker", context=64, batch=8)
+    assert batched.block is not None
+    compare(batched, batched.engine("cpu"), of_its_own(speaker, engine), 200, 40)
+
+
+def tiny(batch: int) -> Prepared:
+    """A model of one layer, whose tokens are those of the speaker."""
+    tokenizer = speaker_tokenizer()
+    config = GPTConfig(layers=1, heads=2, d=16, ffn=32, context=16, vocab=len(tokenizer))
+    block = Block(2, 4, 8, 1, batch, batch) if batch > 1 else None
+    wide = Wide(channels=2, lanes=8, vector=2, heads=2, parts=4, prefetch=64)
+    return Prepared(Served("tiny", tokenizer, 16), random_weights(config, seed=3), wide, block)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "rtl"])
+def test_batches_of_more_sequences_than_slots(kind: str):
+    """A slot that another sequence took comes back with its keys and values; copies go their own ways."""
+    prepared = tiny(2)
+    engine = prepared.engine(kind)
+    rng = np.random.default_rng(5)
+    caches = [engine.open() for _ in range(3)]
+    texts: list[list[int]] = [[] for _ in caches]
+    for _ in range(8 if kind == "cpu" else 3):
+        work = []
+        for n in rng.permutation(len(caches)):
+            if len(texts[n]) + 4 > 16:
+                texts[n] = []
+            token, *more = rng.integers(0, 1536, rng.integers(1, 1 + engine.chunk)).tolist()
+            work.append(Work(caches[n], token, len(texts[n]), tuple(more)))
+            texts[n] += [token, *more]
+        for each, result in zip(work, engine.step(work), strict=True):
+            text = texts[caches.index(each.cache)]
+            reference = WideGPT(prepared.weights, prepared.wide).forward(np.array([text]))[0, -1]
+            assert np.array_equal(result.logits.view(np.uint32), reference.view(np.uint32))
+        del caches[0], texts[0]
+        caches.append(engine.copy(caches[0]))
+        texts.append(list(texts[0]))
 
 
 def test_a_cache_is_not_read_behind_its_tokens(speaker, engine):
@@ -87,11 +140,8 @@ def test_a_cache_is_not_read_behind_its_tokens(speaker, engine):
 
 
 def test_the_hardware_answers_what_the_reference_says():
-    tokenizer = speaker_tokenizer()
-    config = GPTConfig(layers=1, heads=2, d=16, ffn=32, context=16, vocab=len(tokenizer))
-    weights = random_weights(config, seed=3)
-    wide = Wide(channels=2, lanes=8, vector=4, heads=2, parts=4, prefetch=64)
-    prepared = Prepared(Served("tiny", tokenizer, 16), weights, wide)
+    prepared = tiny(1)
+    weights, tokenizer = prepared.weights, prepared.served.tokenizer
     engine = prepared.engine("rtl")
     asked = [Request((n, 7), 3, 0.0) for n in (3, 900)]
     scheduler = Scheduler(engine, tokenizer)

@@ -73,6 +73,18 @@ def test_answers_side_by_side_are_those_of_each_alone(engine, scheduler):
     assert all(each.done.cycles % 10 == 0 and each.done.cycles > 0 for each in found)
 
 
+def test_prompts_in_parts_have_the_same_answers():
+    engine = Remembering(VOCAB, chunk=3)
+    scheduler, asked = Scheduler(engine, TOKENIZER, slots=8), requests(30)
+    found = answers(scheduler, asked)
+    scheduler.close()
+    assert [each.text for each in found] == [alone(request) for request in asked]
+    alone_steps = sum(
+        len(r.prompt) + r.count - 1 - e.done.reused for r, e in zip(asked, found, strict=True)
+    )
+    assert engine.steps < alone_steps
+
+
 def test_a_cache_that_is_mixed_up_is_seen(engine, scheduler, monkeypatch):
     shared = []
     monkeypatch.setattr(engine, "copy", lambda cache: shared)
