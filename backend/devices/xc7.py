@@ -31,7 +31,8 @@ RECORD = DeviceRecord(
         carry_bit=0.0277, block=3.0, memory=3.2, setup=0.05, compare_bit=0.014, shift=0.9, flattest=True,
     ),
     cells=Cells(
-        inputs=6, dsp=(25, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True, table_cell=xilinx.TABLE,
+        inputs=6, dsp=(25, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True,
+        carry_shared=True, table_cell=xilinx.TABLE,
         shift_registers=True, small=2, few=1, level=0.68,
         blocks=xilinx.BLOCKS, true_blocks=xilinx.TRUE_BLOCKS, block_cost=129,
         block_registers=True, controls_join=True, resets_first=True,

@@ -49,7 +49,8 @@ RECORD = DeviceRecord(
         ultra=1.6, flattest=True,
     ),
     cells=Cells(
-        inputs=6, dsp=(27, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True, table_cell=xilinx.TABLE,
+        inputs=6, dsp=(27, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True,
+        carry_shared=True, table_cell=xilinx.TABLE,
         shift_registers=True, small=2, few=1, level=0.68,
         blocks=xilinx.BLOCKS, true_blocks=xilinx.TRUE_BLOCKS, block_cost=129,
         block_registers=True, ultra=(4096, 72), ultra_worth=4.2, controls_join=True, resets_first=True,

@@ -51,6 +51,24 @@ def test_known_bits_below_make_stages_of_more_than_a_table(put: str, found: int)
     assert tables(compared("uge", put), "xcup")["lut"] == pytest.approx(found, rel=0.07)
 
 
+@pytest.mark.parametrize(
+    ("bits", "read", "yosys"), [(16, "%g", 17), (32, "%g", 35), (32, "%k", 22)]
+)
+def test_a_word_that_a_bit_lets_through_is_in_the_tables_of_its_comparison(
+    bits: int, read: str, yosys: int
+) -> None:
+    """Yosys counted the three."""
+    lines = [
+        f"hw.module @m(in %s : i1, in %k : i{bits}, in %b : i{bits}, out r : i1) {{",
+        f"  %0 = hw.constant 0 : i{bits}",
+        f"  %g = comb.mux %s, %k, %0 : i{bits}",
+        f"  %r = comb.icmp ult {read}, %b : i{bits}",
+        "  hw.output %r : i1",
+        "}",
+    ]
+    assert tables("\n".join(lines), "xcup")["lut"] == pytest.approx(yosys, rel=0.07)
+
+
 KEEPS = """in %v : i1, out y : i32) {
   %k = hw.constant 1 : i32
   %z = hw.constant 0 : i32

@@ -38,6 +38,33 @@ def test_sums_of_many_terms_are_rows_of_full_adders(terms: int, device: str, yos
     assert counted(sum_of(terms), device)["lut"] == pytest.approx(yosys, rel=0.12)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "read", "device", "yosys"),
+    [
+        ("add %a, %b", "add %d, %a", "", "xcup", 16),
+        ("sub %a, %b", "sub %a, %d", "", "xcup", 17),
+        ("sub %a, %b", "sub %d, %a", "", "xcup", 48),
+        ("add %a, %b", "add %a, %d", "%0", "xcup", 48),
+        ("add %a, %b", "add %a, %d", "", "ecp5", 48),
+    ],
+)
+def test_a_choice_between_sums_of_a_common_term_is_one_sum_on_xilinx(
+    first: str, second: str, read: str, device: str, yosys: int
+) -> None:
+    """Not where something else reads one of them, or where the term is subtracted in one alone."""
+    text = "\n".join(
+        [
+            "hw.module @m(in %c: i1, in %a: i16, in %b: i16, in %d: i16, out r: i16, out q: i16) {",
+            f"  %0 = comb.{first} : i16",
+            f"  %1 = comb.{second} : i16",
+            "  %2 = comb.mux %c, %0, %1 : i16",
+            f"  hw.output %2, {read or '%a'} : i16, i16",
+            "}",
+        ]
+    )
+    assert counted(text, device)["lut"] == pytest.approx(yosys, rel=0.07)
+
+
 def test_a_sum_that_something_else_reads_stays() -> None:
     text = sum_of(3).replace("out r: i16", "out r: i16, out q: i16")
     text = text.replace("hw.output %s2 : i16", "hw.output %s2, %s1 : i16, i16")

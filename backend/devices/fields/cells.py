@@ -61,6 +61,8 @@ class Cells(Facts):
         wide_tables: whether multiplexers join tables to functions of more inputs.
         equal_pair: lookup tables for a bit of a comparison of two variables with one another.
         carry_absorbs: whether the lookup tables of a carry chain take logic in front of it.
+        carry_shared: whether two sums that have an operand in common, and between which alone a multiplexer
+            chooses, are one chain behind the choice of the other operand (``opt_share``).
         shift_registers: whether lookup tables can be shift registers.
         ultra: words and bits of a block of 288 kbit; ``ultra_worth``: how many blocks of 18 kbit the largest
             device has for each of them.
@@ -86,6 +88,7 @@ class Cells(Facts):
     dsp_signed: bool
     dsp_least: int
     carry_absorbs: bool
+    carry_shared: bool = False
     carry_bits: int = 2
     carry_inverts: bool = True
     carry_apart: bool = False

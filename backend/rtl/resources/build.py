@@ -116,6 +116,7 @@ class Graph(Folding):
         for instance in module.instances:
             self._read_by.update(inputs_of(instance).values())
         self._early: dict[str, int] = {}
+        self._added: dict[str, tuple[str, Value, Value]] = {}
         self.merged: list[tuple[int, int]] = []
         self._kept: dict[tuple[object, ...], KeptBits] = {}
         self._read(module, inside, given)
@@ -300,7 +301,7 @@ class Graph(Folding):
             case Replicate():
                 return repeat(operands[0], op.width)
             case Mux():
-                return self._mux(*operands)
+                return self._shared_sum(op) or self._mux(*operands)
             case Element():
                 return self._chosen(operands[0], operands[1], op.width)
             case Compare():
@@ -332,6 +333,7 @@ class Graph(Folding):
         if op.name == "comb.add":
             return self._sum_of_terms(op)
         if op.name == "comb.sub":
+            self._added[op.result] = op.name, operands[0], operands[1]
             return self._sum(op.name, op.width, operands)
         if op.name == "comb.mul":
             return self._product(op.width, *operands)
@@ -342,6 +344,8 @@ class Graph(Folding):
     def _sum_of_terms(self, op: Operation) -> Value:
         """A sum as it stands in the text, without brackets: the first two terms, then one after another."""
         terms = [self._values[name] for name in self._terms(op)]
+        if len(terms) == 2 and not isinstance(op, BlockSum):
+            self._added[op.result] = "comb.add", terms[0], terms[1]
         total = terms[0]
         for term in terms[1:]:
             total = self._sum("comb.add", op.width, [total, term])
@@ -350,6 +354,23 @@ class Graph(Folding):
                 if number >= 0 and self.nodes[number].kind == "add":
                     self.nodes[number].in_block = True
         return total
+
+    def _shared_sum(self, op: Mux) -> Value:
+        """A choice between two sums that it alone reads, as a sum of a choice; none where it is not that."""
+        choice, *chosen = op.operands
+        sums = [self._added[name] for name in chosen if name in self._added]
+        alone = all(self._read_by[name] == 1 for name in chosen)
+        if not self._family.carry_shared or not alone or len(sums) < 2 or sums[0][0] != sums[1][0]:
+            return ()
+        (kind, *then), (_, *other) = sums
+        places = ((0, 0), (1, 1)) if kind == "comb.sub" else ((0, 0), (1, 1), (0, 1), (1, 0))
+        for at, where in places:
+            if then[at] == other[where]:
+                chosen_word = self._mux(self._values[choice], then[1 - at], other[1 - where])
+                terms = [then[at], chosen_word] if at == 0 else [chosen_word, then[at]]
+                self._added[op.result] = kind, terms[0], terms[1]
+                return self._sum(kind, op.width, terms)
+        return ()
 
     def _terms(self, op: Operation) -> list[str]:
         """The terms of a sum and of the sums that it alone reads."""

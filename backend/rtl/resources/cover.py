@@ -13,7 +13,7 @@ from .build import Graph
 from .controls import absorb_controls
 from .dissolve import Leaves, dissolve
 from .memory import memory_cost
-from .merging.comparisons import Comparisons
+from .merging.comparisons import Comparisons, Gates
 from .merging.shift_registers import LEAST_SHIFT, ShiftRegisters, tables_of_row
 from .merging.sums import Sums
 from .merging.tables import Tables
@@ -47,6 +47,7 @@ class Cover:
         self._held: dict[Run, Node] | None = None
         self._equals: Counter[int] | None = None
         self._choices: dict[int, int] = {}
+        self._gates = Gates(graph.nodes)
         self.costs: Costs = {}
         self.sums: Sums | None = None
         self._shifts = ShiftRegisters()
@@ -211,6 +212,8 @@ class Cover:
             found = self._read_for(node, fresh, first)
             if node.kind == "equal":
                 found = self._in_comparison(node, found)
+            if node.kind == "less" and self._family.carry_absorbs:
+                found = self._gates.behind(node, found, self._leaves)
             if node.kind == "add" and self._family.carry_absorbs:
                 outside.update(run[0] for run in found)
                 found = self._in_front(node, found)
@@ -374,7 +377,7 @@ class Cover:
         if self._comparisons is None:
             joined = (self.sums.inner | self.sums.terms.keys()) if self.sums else frozenset[int]()
             self._comparisons = Comparisons(self._nodes, joined, self._family)
-        return {"lut": self._comparisons.tables(node)}
+        return {"lut": self._comparisons.tables(node) + self._gates.tables(node)}
 
     def _shift(self, node: Node) -> dict[str, int]:
         width = width_of(node.operands[0])

@@ -8,15 +8,28 @@ a bit for known where any bit from there down is, so that stages above known bit
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from math import ceil
 
 from allo.backend.devices import Cells
 
-from ..nodes import Node, Value, aligned, cut, is_constant, significant, trailing_zeros, width_of
+from ..nodes import (
+    Node,
+    Run,
+    Value,
+    aligned,
+    bits_of,
+    cut,
+    is_constant,
+    significant,
+    trailing_zeros,
+    width_of,
+)
 
 Pair = tuple[Value, Value]
 _STAGE = 6
+_GATE = 0.35
+"""Lookup tables of a bit that another one lets through to a comparison in stages, of 8 to 32 bits."""
 
 
 class Comparisons:
@@ -57,6 +70,35 @@ class Comparisons:
         own = self._family.less(width, known)
         shared = self._differences.get(_cut_off(*pair), 0)
         return max(0, own - self._family.less(shared, False)) if shared else own
+
+
+class Gates:
+    """Words that one bit lets through to comparisons, which are in the tables of these."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+        self._taken: dict[int, list[Run]] = {}
+
+    def behind(
+        self, node: Node, runs: list[Run], leaves: Callable[[Node, int], list[Run]]
+    ) -> list[Run]:
+        """The runs that a comparison reads, with ``leaves`` of such words in place of them."""
+        found: list[Run] = []
+        for run in runs:
+            word = self._nodes[run[0]]
+            bits = [bit for _, bit in word.leaves] if word.kind == "logic" and run[1] >= 0 else []
+            if len(bits) == 2 and sum(bit < 0 for bit in bits) == 1:
+                self._taken.setdefault(id(node), []).append(run)
+                found += leaves(word, bits_of(run))
+            else:
+                found.append(run)
+        return found
+
+    def tables(self, node: Node) -> int:
+        """The lookup tables of those words, beside the comparison's, that nothing else has made."""
+        taken = self._taken.get(id(node), ())
+        own = sum((bits_of(run) & ~self._nodes[run[0]].made).bit_count() for run in taken)
+        return ceil(_GATE * own)
 
 
 def _cut_off(a: Value, b: Value) -> Pair:
