@@ -52,19 +52,27 @@ class System:
     dram_gbs: float = 0.0
     watts: float = 0.0
     rated: bool = False
+    said: str = ""
+    batch: int = 1
 
     @property
     def rate(self) -> float:
         """Tokens a second, published, measured, or of the simulated cycles at the estimated clock."""
         return self.clock_mhz * 1e6 / self.cycles if self.cycles else self.tokens_s
 
+    @property
+    def speed(self) -> str:
+        """Tokens a second as the table says them."""
+        return self.said or f"{self.rate:,.{1 if self.rate < 10_000 else 0}f}"
+
     def used(self, model: Transformer | None) -> str:
         """The share of the bandwidth, as published or from the weights of the layers."""
         if self.share:
             return f"{100 * self.share:.4g} %"
-        if model is None or not self.dram_gbs:
+        if model is None or not self.dram_gbs or not self.rate:
             return "–"
-        moved = model.layers * parameter_bits(model, parse_format(self.format)) / 8 * self.rate
+        bits = parameter_bits(model, parse_format(self.format))
+        moved = model.layers * bits / 8 * self.rate / self.batch
         return f"{100 * moved / self.dram_gbs / 1e9:.1f} %"
 
     def energy(self, model: Transformer | None) -> str:
@@ -95,10 +103,10 @@ def load_systems(path: Path = SYSTEMS) -> list[System]:
             system = System(**entry)
         except TypeError as error:
             raise ModelInputError(f"The entry {name} in {path} is wrong: {error}.") from error
-        if not system.rate > 0:
+        if not system.rate > 0 and not system.said:
             raise ModelInputError(
                 f"The entry {name} in {path} has no tokens a second.",
-                help="give tokens_s, or cycles and clock_mhz.",
+                help="give tokens_s, or cycles and clock_mhz, or what is said of it.",
             )
         found.append(system)
     return found
@@ -117,7 +125,7 @@ def markdown(systems: list[System]) -> str:
         prompt = f"{system.prompt_ms:g} ms" if system.prompt_ms else "–"
         lines.append(
             f"| {title} | {system.platform}{clock} | {model.title if model else system.model} | "
-            f"{system.format} | {prompt} | {system.rate:,.1f} | {system.used(model)} | "
+            f"{system.format} | {prompt} | {system.speed} | {system.used(model)} | "
             f"{system.energy(model)} |"
         )
     return "\n".join(lines)
