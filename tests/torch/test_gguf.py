@@ -14,17 +14,19 @@ from allo.designs.llm.checkpoints.float_model import FloatModel
 from allo.designs.llm.checkpoints.load import load_checkpoint
 
 from ..llm.checkpoints.gguf_files import CHAT, tokenizer_entries, write_gguf
+from .test_checkpoint_families import GROUPS, saved
 
 LLAMA = Path(__file__).parents[1] / "llm" / "checkpoints" / "oracles" / "llama"
 
 
-def read_by_transformers(path: Path) -> torch.nn.Module:
+def read_by_transformers(path: Path, kind: str = "Llama", **more: object) -> torch.nn.Module:
     """The model of a file; ``from_pretrained`` would want the package ``accelerate`` beside it."""
-    config = hf.LlamaConfig(**load_gguf_checkpoint(str(path))["config"])
+    config = getattr(hf, f"{kind}Config")(**load_gguf_checkpoint(str(path))["config"], **more)
+    causal = getattr(hf, f"{kind}ForCausalLM")
     with torch.device("meta"):
-        empty = hf.LlamaForCausalLM(config)
+        empty = causal(config)
     read = load_gguf_checkpoint(str(path), return_tensors=True, model_to_load=empty)
-    model = hf.LlamaForCausalLM(config).eval()
+    model = causal(config).eval()
     model.load_state_dict(read["tensors"])
     return model
 
@@ -37,6 +39,30 @@ def test_a_model_computes_what_transformers_computes(tmp_path: Path, kind: str) 
     with torch.no_grad():
         expected = model(tokens).logits.numpy()
     found = load_checkpoint(tmp_path / "llama.gguf")
+    values = FloatModel(found.model, found.params).forward(tokens.numpy())
+    assert np.abs(values - expected).max() < 2e-5 < np.abs(expected).max()
+
+
+FAMILIES: dict[str, tuple[str, dict[str, object]]] = {
+    "qwen2": ("Qwen2", {}),
+    "qwen3": ("Qwen3", {"head_dim": 8}),
+    "phi3": ("Phi3", {"pad_token_id": 0}),
+}
+"""By GGUF's name of the architecture: of its classes, and what transformers does not read from a file."""
+
+
+@pytest.mark.parametrize("arch", FAMILIES)
+def test_a_family_computes_what_transformers_computes(tmp_path: Path, arch: str) -> None:
+    kind, more = FAMILIES[arch]
+    saved((f"{kind}ForCausalLM", f"{kind}Config", {**GROUPS, **more}), tmp_path)
+    width = {"qwen3.attention.key_length": 8, "qwen3.attention.value_length": 8}
+    path = write_gguf(
+        tmp_path, tmp_path / "it.gguf", arch=arch, extra=width if arch == "qwen3" else {}
+    )
+    tokens = torch.randint(4, 48, (2, 20))
+    with torch.no_grad():
+        expected = read_by_transformers(path, kind, **more)(tokens).logits.numpy()
+    found = load_checkpoint(path)
     values = FloatModel(found.model, found.params).forward(tokens.numpy())
     assert np.abs(values - expected).max() < 2e-5 < np.abs(expected).max()
 

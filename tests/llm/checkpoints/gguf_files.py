@@ -59,7 +59,10 @@ def write_gguf(
     writer.add_float32(f"{arch}.attention.layer_norm_rms_epsilon", about["rms_norm_eps"])
     for name, value in (extra or {}).items():
         writer.add_key_value(name, value, _value_type(value))
-    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, about["num_hidden_layers"])
+    known = {name: kind for kind, name in gguf.MODEL_ARCH_NAMES.items()}
+    names = gguf.get_tensor_name_map(
+        known.get(arch, gguf.MODEL_ARCH.LLAMA), about["num_hidden_layers"]
+    )
     for name in tensors:
         found = np.array(tensors[name], np.float32)
         for part, count in (("q_proj", "num_attention_heads"), ("k_proj", "num_key_value_heads")):
