@@ -19,6 +19,10 @@ class RowsGPT(WideGPT):
 
     Args:
         wide, block: the accelerator.
+
+    Attributes:
+        hidden: what the last step ended in, behind the last norm, (rows, width); of models whose activations
+            have steps of tokens, and nothing of others.
     """
 
     def __init__(
@@ -30,6 +34,7 @@ class RowsGPT(WideGPT):
     ) -> None:
         super().__init__(weights, wide, observe)
         self.block = block
+        self.hidden = np.zeros((0, weights.model.d), np.float32)
         self._rows: Rows | None = None
         self._slots: dict[str, np.ndarray] = {}
 
@@ -48,8 +53,16 @@ class RowsGPT(WideGPT):
         for layer in range(m.layers):
             x = self._block(x, f"{layer}.")
         self._rows = None
+        self.hidden = self._end(x[0])
         logits: np.ndarray = self._linear("head", *self._taken("norm", x[:, -spoken:]))[0]
         return logits
+
+    def _end(self, x: np.ndarray) -> np.ndarray:
+        """What the last norm gives, before it is quantised, where activations have steps of tokens."""
+        if not self.weights.block:
+            return np.zeros((0, x.shape[-1]), np.float32)
+        found: np.ndarray = x * self.weights.arrays["norm.g"] * self.inverse_rms(x)
+        return found
 
     def _attention(self, x: np.ndarray, step: np.ndarray | None, p: str) -> np.ndarray:
         if self._rows is None:
