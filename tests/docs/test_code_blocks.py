@@ -38,7 +38,9 @@ WITHOUT_OUTPUT = {
     "CONTRIBUTING.md": "its example is a test",
     "docs/internals/extending.md": "its examples are parts of files",
     "docs/internals/rtl.md": "its example takes a text that a build made",
+    "docs/llm/blocks.md": "its example is rows of a step, for an accelerator that is built elsewhere",
     "docs/llm/checkpoints.md": "its example reads a model of 93 MB",
+    "docs/llm/speculation.md": "its example calibrates the speaking model, which takes a quarter of a minute",
     "docs/networks.md": "its examples read files that others trained",
 }
 
