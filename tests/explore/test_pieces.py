@@ -1,5 +1,7 @@
 """Rows of a triangle in pieces, and banks for the copies of arrays behind buses."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from allo.designs.polybench.kernels import load, plain
@@ -12,6 +14,7 @@ from allo.explore.beyond.rows import SHARED, blocks_of, steps_of_rows
 from allo.explore.model.kernel import Array, Kernel
 from allo.explore.model.read import read_kernel
 from allo.explore.model.units import Units
+from allo.schedule.handles import LoopWrapper
 
 UNITS = Units("xcup", 300.0, "keep")
 
@@ -39,6 +42,13 @@ def test_rows_of_a_triangle_are_cut_where_their_units_are_used_best() -> None:
     assert cycles(found[0]) == min(cycles([at]) for at in range(1, 20)) < cycles([])
     best = min(cycles([a, b]) for a in range(1, 19) for b in range(a + 1, 20))
     assert cycles(found[1]) == best < cycles(found[0])
+
+
+def test_an_inner_loop_stays_in_its_nest() -> None:
+    nest = read_kernel(plain("trmm", (6, 4))).nests[0]
+    for each, band in ((nest, "S_i_0.rest"), (replace(nest, parent=0), "S_i_0")):
+        _, last = steps_of_cuts(each, 0, [2, 4])
+        assert last.arguments[0] == LoopWrapper(nest.function, band, "i.rest")
 
 
 def test_loops_that_bound_nothing_are_left_whole() -> None:

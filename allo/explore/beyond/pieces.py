@@ -64,9 +64,10 @@ def cuts_of(kernel: Kernel, number: int, place: int, work: Work, limit: int) -> 
 def steps_of_cuts(nest: Nest, place: int, cuts: list[int]) -> Iterator[Step]:
     """The loop cut at these iterators, from the first to the last."""
     band, name = nest.band, nest.chain[place].name
+    outermost = place == 0 and nest.parent is None
     for at in cuts:
         yield Step("cut", (LoopWrapper(nest.function, band, name), at))
-        band, name = (f"{band}{REST}" if place == 0 else band), f"{name}{REST}"
+        band, name = (f"{band}{REST}" if outermost else band), f"{name}{REST}"
 
 
 def narrowed(kernel: Kernel, number: int, loop: Loop, low: int, high: int) -> Kernel:

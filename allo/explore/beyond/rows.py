@@ -71,7 +71,8 @@ def _divided(search: Builder) -> Iterator[tuple[Kernel, list[Step]]]:
             for step in steps_of_cuts(kernel.nests[number], place, cuts[: most + 1][-1])
         ]
         trial, kept = accepted(search.given, steps)
-        yield read_kernel(trial), kept
+        if kept:
+            yield read_kernel(trial), kept
 
 
 def _narrow(
