@@ -8,8 +8,9 @@ what `--clock` says, against a model of HBM2 with channels of 14.4 GB/s. The wei
 every logit is compared with the NumPy reference. The tables (factors, biases, gains, embeddings), the
 logits and, with `--cache external`, keys and values lie on the channels of the weights, line by line in
 turn, behind the same latency and bandwidth; `--tables ideal` gives tables and logits a memory without either.
-Channels are ideal ones, with bandwidth and latency alone; `--timing dram` gives them banks, rows and refresh,
-while bounds and predictions stay those of ideal channels.
+Channels are ideal ones, with bandwidth and latency alone; `--timing dram` gives them banks, rows and refresh.
+Predictions know them, and bounds stay those of ideal channels. Both are also given in GB/s beside the 425 of
+the best measured on the card.
 With fewer layers or tokens than the model has, the cycles of the whole model are foretold from the report,
 by what foretells those simulated.
 """
@@ -26,7 +27,7 @@ import warnings
 import numpy as np
 
 from allo.backend.sim import MemoryChannel, PerBank, external_memory
-from allo.backend.sim.boundary.traffic import DRAM, IDEAL, TICKS
+from allo.backend.sim.boundary.traffic import DRAM, IDEAL, TICKS, device_of
 from allo.designs.llm.checkpoints.architecture import rotary_angles
 from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.build import schedule
@@ -41,6 +42,8 @@ from benchmarks.harness import Row, finish
 
 CLOCK_MHZ = 300
 POSITION = 127
+MEASURED = 425
+"""GB/s that were measured on a U280, the most that is published."""
 GOALS = {8: 0.93, 4: 0.85}
 """The share of the bandwidth that a token has to reach, by the bits of a weight."""
 LLAMA_3 = {
@@ -76,7 +79,13 @@ def cpu_seconds() -> float:
 
 def channel_of(memory: MemoryChannel) -> Channel:
     """What a channel gives, as predictions take it; the memory model counts its lines in parts of a cycle."""
-    return Channel(memory.line_bytes * TICKS / memory.line_ticks, memory.latency)
+    peak = memory.line_bytes * TICKS / memory.line_ticks
+    if memory.timing != DRAM:
+        return Channel(peak, memory.latency, memory.lines_ahead)
+    device = device_of(memory)
+    latency = round(device.hit_ns * (memory.clock_mhz or 0) / 1e3)
+    ahead = memory.lines_ahead
+    return Channel(peak * device.in_order, latency, ahead, lost=ahead)
 
 
 def same_bits(got: np.ndarray, expected: np.ndarray, what: str) -> None:
@@ -129,12 +138,13 @@ def measure(
     cycles = module.cycles or 0
     moved = step_bytes(config, wide, position)
     real = weight_bytes(config, wide) + sum(moved[array] for array in beside)
-    channel = channel_of(external_memory("hbm2", clock_mhz=clock_mhz)[0])
-    bound = real / (wide.channels * channel.bytes_per_cycle)
+    peak = channel_of(external_memory("hbm2", clock_mhz=clock_mhz)[0]).bytes_per_cycle
+    channel = channel_of(channels[0])
+    bound = real / (wide.channels * peak)
     foretold = predict_step(module.report, config, wide, position, channel, beside).cycles
     share = bound / cycles
     note = (
-        f"{timing} channels, {len(got):,} logits equal, "
+        f"{timing} channels, {len(got):,} logits equal, {_rate(real, cycles, clock_mhz)}, "
         f"{1e6 * clock_mhz / cycles:,.1f} tokens/s at {clock_mhz:g} MHz, "
         f"foretold {foretold:,} ({foretold / cycles - 1:+.2%}); estimates: {module.report.fmax_mhz:.0f} MHz, "
         + ", ".join(f"{count:,} {kind}" for kind, count in module.report.resources.items())
@@ -150,16 +160,22 @@ def measure(
     cycles = predict_step(module.report, whole, wide, position, channel, beside).cycles
     moved = step_bytes(whole, wide, position)
     real = weight_bytes(whole, wide) + sum(moved[array] for array in beside)
-    bound = real / (wide.channels * channel.bytes_per_cycle)
+    bound = real / (wide.channels * peak)
     note = (
         f"not simulated: {whole.layers} layers and {whole.vocab:,} logits, "
         f"{1e6 * clock_mhz / cycles:,.1f} tokens/s at {clock_mhz:g} MHz, "
-        f"{bound / cycles:.1%} of the bandwidth"
+        f"{bound / cycles:.1%} of the bandwidth, {_rate(real, cycles, clock_mhz)}"
     )
     row = Row(
         f"{name}: whole, foretold", cycles, "cycles", "memory bound", round(bound), None, note
     )
     return [*rows, row]
+
+
+def _rate(moved: int, cycles: int, clock_mhz: float) -> str:
+    """Bytes of a token a second, beside the most that was measured on the card."""
+    rate = moved * clock_mhz / cycles / 1e3
+    return f"{rate:.1f} GB/s ({rate / MEASURED:.1%} of {MEASURED})"
 
 
 def weight_bytes(config: Architecture, wide: Wide) -> int:

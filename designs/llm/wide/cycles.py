@@ -32,11 +32,13 @@ class Channel:
             refresh (``Device.in_order``).
         latency: cycles until the first byte is there.
         lines: of a port that are on their way at once; 0 for as many as hide the latency.
+        lost: lines that a port has asked for behind the last one of a run that it reads.
     """
 
     bytes_per_cycle: float
     latency: int = 0
     lines: int = 0
+    lost: int = 0
 
 
 IDEAL = Channel(float("inf"))
@@ -168,7 +170,7 @@ def _ports(
     window = channel.lines or LEAST_AHEAD
     if not channel.lines and channel.latency:
         window = max(window, math.ceil(channel.latency * channel.bytes_per_cycle / LINE) + 2)
-    cached = read_lines(m, position) / position if shared else LEAST
+    cached = (read_lines(m, position) + channel.lost) / position if shared else LEAST
     depth = max(2, wide.cache_prefetch // wide.keys) * wide.keys
     loaders = Port(wide.channels, wide.lanes / LINE, window, wide.prefetch)
     return [loaders, *(Port(wide.heads, cached, window, depth) for _ in CACHE)]
