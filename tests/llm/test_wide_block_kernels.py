@@ -66,7 +66,7 @@ def test_a_loader_reads_a_job_again_for_every_block():
 def test_an_element_takes_a_word_once_for_a_block():
     outs = OUTPUTS // C
     s = allo.customize(
-        linear.multiply_block, instantiate=[LANES, C, D, 3 * D, FFN, FFN, LAYERS, outs, R, B]
+        linear.multiply_block, instantiate=[LANES, C, D, 3 * D, FFN, FFN, LAYERS, outs, R, B, 0, 0]
     )
     rng = np.random.default_rng(0)
     words, tokens, sums = [], [], []
@@ -96,7 +96,7 @@ def test_an_element_takes_a_word_once_for_a_block():
 @pytest.mark.parametrize(("rows", "saved"), [(1, 0), (2, LANES), (3, LANES), (4, 2 * LANES)])
 def test_two_rows_have_the_products_of_a_weight_in_one_multiplier_block(rows: int, saved: int):
     """Without a cycle more; an odd row has blocks of its own."""
-    sizes = [LANES, C, D, 3 * D, FFN, FFN, LAYERS, OUTPUTS // C, rows, rows]
+    sizes = [LANES, C, D, 3 * D, FFN, FFN, LAYERS, OUTPUTS // C, rows, rows, 0, 0]
     s = allo.customize(linear.multiply_block, instantiate=sizes)
     packed = linear.schedule_multiply_block(s, 1, rows).estimate(clock_mhz=300)
     s.bind("mul", "dsp", axis="mac")
@@ -189,7 +189,7 @@ def test_a_unit_of_norms_takes_every_other_token(unit: int, terms: int):
 @pytest.mark.parametrize("run", [1, 2, FFN // V])
 def test_pieces_become_words_of_several_tokens(run: int):
     jobs, full = 3, 2
-    s = allo.customize(arranging.arrange, instantiate=[LANES, V, R, B, FFN, run, jobs, full])
+    s = allo.customize(arranging.arrange, instantiate=[LANES, V, R, B, FFN, run, jobs, full, 0, 0])
     rng = np.random.default_rng(run)
     come, leave = [], []
     for job in range(jobs):

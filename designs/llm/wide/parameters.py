@@ -127,7 +127,7 @@ def check_wide(config: Architecture, wide: Wide) -> None:
     """
     check_design("wide", config, WidthError)
     check_sizes(config, wide)
-    _check_block(config, wide)
+    check_steps(config, wide)
     if config.rotary and wide.vector < 2:
         raise WidthError(
             f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
@@ -135,7 +135,12 @@ def check_wide(config: Architecture, wide: Wide) -> None:
         )
 
 
-def _check_block(config: Architecture, wide: Wide) -> None:
+def check_steps(config: Architecture, wide: Wide) -> None:
+    """Refuse steps of tokens that do not fit the words of the elements or the model.
+
+    Raises:
+        WidthError: naming both.
+    """
     if not wide.block:
         return
     if not (config.rms and config.gated):

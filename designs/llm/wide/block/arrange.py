@@ -1,26 +1,29 @@
 # ruff: noqa: B007  (loops have names for the schedule)
 """Bring the activations of a block together: pieces of V, in the order they come, to words of R tokens."""
 
+import allo
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, int32
 
 from ...stage import pipelined
 
 
-def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
-    come: "Stream[UInt(8 * V), 4]",
+def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL, OWN, EXTRA](
+    come: "Stream[UInt(8 * V + OWN), 4]",
     count: int32,
     waves: int32,
     spoken: int32,
-    leave: "Stream[UInt(8 * L * R), 4]",
+    leave: "Stream[UInt((8 * L + EXTRA) * R), 4]",
 ):
     """Every block of ``JOBS`` jobs, as words of L elements of R tokens beside each other.
 
     Pieces of V elements come in runs: ``RUN`` pieces of a token, then as many of each other token of the
     block, then the next of the first token, until all have ``WIDTH`` elements. From job ``FULL`` on, a job
-    has ``spoken`` tokens. Rows without a token hold what was there before.
+    has ``spoken`` tokens. Rows without a token hold what was there before. ``OWN`` bits above a piece say by
+    how much its levels are finer, and so do ``EXTRA`` bits for each token above a word: those of its first
+    piece, or 0.
     """
-    pieces: UInt(8 * V)[R * (L // V), B // R, WIDTH // L]
+    pieces: UInt(8 * V + OWN)[R * (L // V), B // R, WIDTH // L]
     row_of: UInt(8)[B]
     turn_of: UInt(8)[B]
     for turn in range(B // R):
@@ -48,9 +51,17 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
                 at = 0 if at == RUN - 1 else at + 1
             for out in range(rounds):
                 for word in range(WIDTH // L):
-                    joined: UInt(8 * L * R) = 0
-                    for p in range(R * (L // V)):
-                        joined[8 * V * p : 8 * V * p + 8 * V] = pieces[p, out, word]
+                    joined: UInt((8 * L + EXTRA) * R) = 0
+                    with allo.meta_for(R * (L // V)) as p:
+                        held: UInt(8 * V + OWN) = pieces[p, out, word]
+                        joined[8 * V * p : 8 * V * p + 8 * V] = held[0 : 8 * V]
+                        with allo.meta_if(OWN > 0 and p % (L // V) == 0):
+                            above: UInt(OWN) = held[8 * V : 8 * V + OWN]
+                            joined[
+                                8 * L * R + OWN * (p // (L // V)) : 8 * L * R
+                                + OWN * (p // (L // V))
+                                + OWN
+                            ] = above
                     leave.put(joined)
 
 

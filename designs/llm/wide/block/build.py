@@ -15,6 +15,7 @@ from ..stages.linear import factors_loading
 from .parameters import Block, check_block
 from .stages import attention, linear, rotary, vectors
 from .stages.sizes import block_sizes_of
+from .tokens import stages as tokens
 
 ARGUMENTS = (
     "tokens", "positions", "bases", "lasts", "masks", "count", "waves", "spoken", "weights", "affine",
@@ -34,6 +35,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
     """
     check_block(config, wide, block)
     z, v, turned = block_sizes_of(config, wide, block), wide.vector, bool(config.rotary)
+    own = tokens if wide.block else None
     arranging = [
         Placed(vectors.arranging(z, name), (name,), {"come": come, "leave": f"{name}_words"})
         for name, come in ARRANGED.items()
@@ -45,7 +47,8 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         vectors.embedding(z),
         Placed(vectors.summing(z), names={"come": "back" if z.encoder else "embedded"}),
         vectors.turning(z),
-        vectors.norming(z),
+        (own or vectors).norming(z),
+        *((own.stepping(z),) if own else ()),
         vectors.merging(z),
         *arranging,
         linear.spreading(z),
@@ -53,8 +56,8 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         linear.multiplying(z),
         linear.joining(z),
         linear.gathering(z),
-        linear.rescaling(z),
-        vectors.activating(z),
+        (own or linear).rescaling(z),
+        (own or vectors).activating(z),
         *(rotary.stages(z) if turned else ()),
         Placed(attention.packing(z), names={"projected": "turned"} if turned else {}),
         attention.dealing(z),
@@ -65,4 +68,5 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         attention.dividing(z),
         Placed(vectors.saying(z), names={"said": "states"} if z.encoder else {}),
     ]
-    return build_stages("block_step", ARGUMENTS, stages, COMMON)
+    arguments = [name for name in ARGUMENTS if name != "gelus" or not wide.block]
+    return build_stages("block_step", arguments, stages, COMMON)

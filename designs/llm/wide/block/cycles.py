@@ -49,6 +49,7 @@ class Step:
     summing: _Server = field(default_factory=_Server)
     scoring: _Server = field(default_factory=_Server)
     mixing: _Server = field(default_factory=_Server)
+    quantising: _Server = field(default_factory=_Server)
     products: float = 0.0
     starved: float = 0.0
 
@@ -85,12 +86,23 @@ class Step:
 
     def bend(self, ready: list[float], words: int) -> list[float]:
         """When the activated results of such a job are arranged."""
-        loops = self.loops
+        loops, ends = self.loops, self.job(ready, words)
+        if self.wide.block:
+            return [self.quantise(at, n) for n, at in zip(self.sizes, ends, strict=True)]
         if self.config.gated:
             behind = loops.depth("part_block", "word") + loops.depth("gate_block", "out") + CALL
         else:
             behind = loops.depth("bend_block", "out")
-        return [at + behind + self.arrange("bent") for at in self.job(ready, words)]
+        return [at + behind + self.arrange("bent") for at in ends]
+
+    def quantise(self, ready: float, tokens: int) -> float:
+        """When gated activations with steps of their own are arranged, whose last sums come at ``ready``."""
+        loops, wide, ffn = self.loops, self.wide, self.config.ffn
+        known = ready + loops.depth("part_block", "word") + loops.depth("multiply_gates", "out")
+        # Of a block of tokens the steps are found, then the shifts, and then all words leave.
+        taken = tokens * (1 + ffn // wide.block + ffn // wide.vector)
+        behind = sum(loops.depth("quantise_gates", loop) for loop in ("first", "whole", "out"))
+        return self.quantising.serve(known, taken) + behind + 3 * CALL + self.arrange("bent")
 
     def multiply(self, ready: float, words: int, tokens: int, again: bool = False) -> float:
         """When the sums of a job of one block are there: ``words`` a channel, each for all tokens.
@@ -117,7 +129,7 @@ class Step:
             + last * wide.channels // wide.vector
             + loops.depth("pregather_0", "one")
             + loops.depth("gather_0", "word")
-            + loops.depth("rescale_block", "out")
+            + loops.depth(self.of_steps("rescale_block"), "out")
         )
 
     def normalise(self, ready: float, tokens: int) -> float:
@@ -127,12 +139,17 @@ class Step:
         ready = max(ready + loops.depth("collect", "plus"), self.summing.free)
         last = self.norms(tokens)
         self.summing.free = ready + max(tokens * rows, last - 2 * rows)
-        return ready + last + loops.depth("normalise_rows", "token") + self.arrange("normed")
+        return (
+            ready
+            + last
+            + loops.depth(self.of_steps("normalise_rows"), "token")
+            + self.arrange("normed")
+        )
 
     def norms(self, tokens: int) -> int:
         """From the first row of a block to the first row of its last token, at the units of norms."""
         rows = self.config.d // self.wide.vector
-        one = self.loops.depth("normalise_rows", "token")
+        one = self.loops.depth(self.of_steps("normalise_rows"), "token")
         turns = -(-tokens // self.block.norms)
         # Either the rows come one after the other, or the units take one token after the other.
         taken = (turns - 1) * one + (tokens - 1) % self.block.norms * rows
@@ -162,6 +179,10 @@ class Step:
         depth = loops.depth(mix, "key") + loops.depth("collecting_0", "head")
         depth += loops.depth("divide_block", "out")
         return self.mixing.free + depth + pieces + self.arrange("attended")
+
+    def of_steps(self, kernel: str) -> str:
+        """A kernel, or the one in its place where tokens have steps of their own."""
+        return f"{kernel}_tokens" if self.wide.block else kernel
 
     def unit(self, kernel: str) -> str:
         """A kernel of the units; with several units, each has one of its own."""

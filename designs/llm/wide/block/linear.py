@@ -43,9 +43,9 @@ def fetch_blocks[L, QKV, OUT, UP, DOWN, LAYERS, LAST](
         base += last_word + 1
 
 
-def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B](
+def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST](
     words: "Stream[UInt(8 * L), 2]",
-    inputs: "Stream[UInt(8 * L * R), 2]",
+    inputs: "Stream[UInt((8 * L + EXTRA) * R), 2]",
     count: int32,
     waves: int32,
     spoken: int32,
@@ -54,8 +54,9 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B](
     """One processing element: L weights of its channel with R tokens a cycle.
 
     The first R tokens of a block take each word from the channel, and the others one that was kept.
-    ``QKV`` and ``UP`` are the outputs of a layer's first and third job.
-    ``OUTS`` is how many outputs of the last job lie on a channel; with 0 there is no such job.
+    ``QKV`` and ``UP`` are the outputs of a layer's first and third job, and ``OUTS`` those of the last job
+    that lie on a channel; with 0 there is no such job. ``EXTRA`` bits for each token above a word of
+    activations say by how much its levels are finer, 0 to ``MOST``, and its sum is shifted by what is left.
     """
     kept: UInt(8 * L)[max(D, FFN) // L]
     for job in range(4 * LAYERS + min(OUTS, 1)):
@@ -90,7 +91,7 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B](
                     kept[at] = weights
                 else:
                     weights = kept[at]
-                tokens: UInt(8 * L * R) = inputs.get()
+                tokens: UInt((8 * L + EXTRA) * R) = inputs.get()
                 out: UInt(32 * R) = 0
                 for r in range(R):
                     dot: int32 = 0
@@ -98,6 +99,11 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B](
                         weight: int8 = weights[8 * p : 8 * p + 8]
                         value: int8 = tokens[8 * (L * r + p) : 8 * (L * r + p) + 8]
                         dot += weight * value
+                    with allo.meta_if(EXTRA > 0):
+                        finer: UInt(4) = tokens[
+                            8 * L * R + EXTRA * r : 8 * L * R + EXTRA * r + EXTRA
+                        ]
+                        dot = dot << (MOST - finer)
                     after: int32 = dot + (0 if at == 0 else acc[r])
                     acc[r] = after
                     out[32 * r : 32 * r + 32] = after

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...conditions import check_design
 from ...config import Architecture
-from ..parameters import Wide, WidthError, check_sizes, padded_vocab
+from ..parameters import Wide, WidthError, check_sizes, check_steps, padded_vocab
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
     """
     check_design("block", config, WidthError)
     check_sizes(config, wide)
+    check_steps(config, wide)
     for name in ("rows", "tokens", "most", "norms", "spoken", "slots"):
         if getattr(block, name) < 1:
             raise WidthError(
@@ -97,6 +98,12 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
             f"The {wide.channels} channels do not end {wide.vector} gates and as many elements that these "
             "multiply together.",
             help=f"take channels that are a multiple of {2 * wide.vector}, or a shorter vector.",
+        )
+    if wide.block and wide.channels > 2 * wide.block:
+        raise WidthError(
+            f"The {wide.channels} channels end {wide.channels // 2} gated activations together, and a block "
+            f"that shares a power of two has {wide.block}.",
+            help=f"take at most {2 * wide.block} channels, or wider blocks.",
         )
     if block.norms & (block.norms - 1):
         raise WidthError(

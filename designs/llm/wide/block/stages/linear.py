@@ -152,7 +152,7 @@ def multiplying(z: BlockSizes) -> Stage:
     groups = min(m.d, m.ffn) // L
     kernel = Kernel(
         multiply_block,
-        (L, C, m.d, z.qkv, z.up, m.ffn, m.layers, z.outs, R, B),
+        (L, C, m.d, z.qkv, z.up, m.ffn, m.layers, z.outs, R, B, z.extra, z.shift),
         lambda s: schedule_multiply_block(s, groups, R),
     )
     ELEMENT = kernel.template

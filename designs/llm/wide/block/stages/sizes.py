@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ....checkpoints.quantize import finest_shift
 from ....config import Architecture
 from ...families.model import all_sums, job_sizes, terms
 from ...parameters import Wide, padded_vocab
@@ -110,12 +111,22 @@ class BlockSizes:
     @property
     def both(self) -> int:
         """Bits of V results of a norm: quantised, and of an encoder in float32, too."""
-        return (40 if self.encoder else 8) * self.wide.vector
+        return (40 if self.encoder else 8) * self.wide.vector + self.extra
+
+    @property
+    def extra(self) -> int:
+        """Bits above activations: by how much their levels are finer, with steps of tokens."""
+        return 4 if self.wide.block else 0
+
+    @property
+    def shift(self) -> int:
+        """By how much they can be finer."""
+        return finest_shift(self.model, self.wide.group) if self.wide.block else 0
 
     @property
     def word(self) -> int:
         """Bits of a word of L activations of R tokens."""
-        return 8 * self.wide.lanes * self.block.rows
+        return (8 * self.wide.lanes + self.extra) * self.block.rows
 
     @property
     def rounds(self) -> int:

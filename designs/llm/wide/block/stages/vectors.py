@@ -160,11 +160,12 @@ def merging(z: BlockSizes) -> Stage:
         z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.norms, z.last,
     )  # fmt: skip
     BOTH, ENCODER, ROWS = z.both, z.encoder, B * z.model.d // z.wide.vector
+    MERGED = 8 * V + z.extra
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, normed: Stream[UInt(BOTH), D // V][N],
-        merged: Stream[UInt(8 * V), 4], embedded: Stream[float32[V], 4],
+        merged: Stream[UInt(MERGED), 4], embedded: Stream[float32[V], 4],
         back: Stream[float32[V], ROWS], states: Stream[float32[V], 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
@@ -217,14 +218,15 @@ def arranging(z: BlockSizes, name: str) -> Stage:
         "attended": (m.d, z.wide.heads * z.group * m.head_dim // V, m.layers, m.layers),
         "bent": (m.ffn, z.wide.channels // V // (1 + m.gated), m.layers, m.layers),
     }[name]
-    sizes = z.wide.lanes, V, R, B, width, run, jobs, full
+    own = 0 if name == "attended" else z.extra
+    sizes = z.wide.lanes, V, R, B, width, run, jobs, full, own, z.extra
     kernel = Kernel(arrange, sizes, schedule_arrange, name)
     ARRANGE, ROOM = kernel.template, z.rounds * width // z.wide.lanes
     COME = B * m.ffn // V if name == "bent" else 4
 
     @df.part()
     def part(
-        count: int32, waves: int32, spoken: int32, come: Stream[UInt(8 * V), COME],
+        count: int32, waves: int32, spoken: int32, come: Stream[UInt(8 * V + own), COME],
         leave: Stream[UInt(WORD), ROOM],
     ):  # fmt: skip
         @df.kernel(mapping=[1])

@@ -1,0 +1,144 @@
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
+"""The stages that differ where each token has steps of its own: norms and their steps, gates, rescaling."""
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, UInt, float32, int32
+
+from ....stage import Kernel, Stage
+from ..gated import part_block, schedule_part_block
+from ..stages.sizes import BlockSizes
+from .gated import (
+    multiply_gates,
+    quantise_gates,
+    schedule_multiply_gates,
+    schedule_quantise_gates,
+)
+from .linear import rescale_block_tokens, schedule_rescale_block_tokens
+from .norm import normalise_rows_tokens, schedule_normalise_rows_tokens
+
+
+def norming(z: BlockSizes) -> Stage:
+    """Units of norms, each with a token of its own, whose step it gives, too."""
+    m, V, PARTS, B, N = z.model, z.wide.vector, z.wide.parts, z.block.tokens, z.block.norms
+    logs = V.bit_length() - 1, PARTS.bit_length() - 1
+    sizes = m.d, V, logs[0], PARTS, logs[1], m.layers, B, N, z.wide.block, z.shift
+    kernel = Kernel(normalise_rows_tokens, sizes, schedule_normalise_rows_tokens)
+    NORM, EPS, ROWS, GAIN, BOTH = kernel.template, m.eps, m.d // V, z.gain, z.both
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, spoken: int32, dealt: Stream[float32[V], 2 * ROWS][N],
+        gains: Stream[UInt(GAIN), 64][N], normed: Stream[UInt(BOTH), ROWS][N],
+        unit_steps: Stream[float32, 4][N],
+    ):  # fmt: skip
+        @df.kernel(mapping=[N])
+        def norms():
+            u = df.get_pid()
+            normalise_rows_tokens[*NORM](
+                dealt[u], gains[u], u, count, waves, spoken, EPS, normed[u], unit_steps[u]
+            )
+
+    return Stage(part, (kernel,))
+
+
+def stepping(z: BlockSizes) -> Stage:
+    """Takes the steps of the units' tokens in turn."""
+    B, N, NORMS, LAST, MOST = z.block.tokens, z.block.norms, z.norms, z.last, z.block.most
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, spoken: int32, unit_steps: Stream[float32, 4][N],
+        norm_steps: Stream[float32, MOST],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1])
+        def stepping():
+            for norm in range(NORMS):
+                last_pass: UInt(8) = 0 if norm == LAST else waves - 1
+                left: int32 = spoken if norm == LAST else count
+                for wave in range(last_pass + 1):
+                    tokens: UInt(8) = min(left, B)
+                    left = left - B
+                    unit: UInt(N) = 1
+                    for token in range(tokens):
+                        one: float32 = 0.0
+                        with allo.meta_for(N) as u:
+                            if unit[u] == 1:
+                                one = unit_steps[u].get()
+                        norm_steps.put(one)
+                        unit = (unit << 1) | (unit >> (N - 1))
+
+    return Stage(part, loops=("stepping:token",))
+
+
+def activating(z: BlockSizes) -> Stage:
+    """SwiGLU in blocks of activations, and the step of each token."""
+    m, V, C, B, BLOCK, BOTH = (
+        z.model, z.wide.vector, z.wide.channels, z.block.tokens, z.wide.block, z.both,
+    )  # fmt: skip
+    run, log, interval = C // (2 * V), V.bit_length() - 1, z.wide.gelu_interval
+    parting = Kernel(part_block, (z.up, V, m.layers), schedule_part_block)
+    sizes = m.ffn, V, log, run, m.layers, B, BLOCK
+    gating = Kernel(multiply_gates, sizes, lambda s: schedule_multiply_gates(s, interval))
+    last = m.ffn, V, run, m.layers, B, BLOCK, z.shift
+    quantising = Kernel(quantise_gates, last, schedule_quantise_gates)
+    PART, GATE, QUANTISE = parting.template, gating.template, quantising.template
+    ROOM, PEAKS, MOST = B * m.ffn // V, B * m.ffn // BLOCK, z.block.most
+    # The next block's products come while the peaks of the one before are taken.
+    WAITING = ROOM + PEAKS + B
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, hidden: Stream[float32[V], 4], bent: Stream[UInt(BOTH), ROOM],
+        gate_steps: Stream[float32, MOST],
+    ):  # fmt: skip
+        gates: Stream[float32[V], 4]
+        others: Stream[float32[V], 4]
+        products: Stream[float32[V], WAITING]
+        peaks: Stream[int32, PEAKS]
+        tops: Stream[int32, B]
+
+        @df.kernel(mapping=[1])
+        def parting():
+            part_block[*PART](hidden, count, gates, others)
+
+        @df.kernel(mapping=[1])
+        def swiglu():
+            multiply_gates[*GATE](gates, others, count, waves, products, peaks, tops)
+
+        @df.kernel(mapping=[1])
+        def quantising():
+            quantise_gates[*QUANTISE](products, peaks, tops, count, waves, bent, gate_steps)
+
+    return Stage(part, (parting, gating, quantising))
+
+
+def rescaling(z: BlockSizes) -> Stage:
+    """Applies factors, steps and biases, a table once for all tokens of a step."""
+    m, C, V, B, TERMS, MOST = (
+        z.model, z.wide.channels, z.wide.vector, z.block.tokens, z.terms[0], z.block.most,
+    )  # fmt: skip
+    sizes = V, C, m.d, z.qkv, z.up, m.layers, z.outputs, TERMS, B
+    kernel = Kernel(
+        rescale_block_tokens,
+        sizes,
+        lambda s: schedule_rescale_block_tokens(s, z.wide.rescale_interval, C // V),
+    )
+    RESCALE, ROWS = kernel.template, B * m.d // V
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, spoken: int32, gathered: Stream[int32[V], 4],
+        affines: Stream[UInt(32 * TERMS * V), 64], norm_steps: Stream[float32, MOST],
+        gate_steps: Stream[float32, MOST], projected: Stream[float32[V], 4],
+        deltas: Stream[float32[V], ROWS], hidden: Stream[float32[V], 4],
+        said: Stream[float32[V], 4],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1])
+        def rescaling():
+            rescale_block_tokens[*RESCALE](
+                gathered, affines, norm_steps, gate_steps, count, waves, spoken, projected, deltas,
+                hidden, said,
+            )  # fmt: skip
+
+    return Stage(part, (kernel,))
