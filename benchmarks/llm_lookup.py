@@ -1,0 +1,217 @@
+"""Speculative decoding of the model that comes with Allo: tokens a pass over prompts of several kinds.
+
+scripts/python benchmarks/llm_lookup.py [--tokens N] [--rows R] [--temperature T] [--rtl N]
+
+All texts are compared with those of one token at a time, which the reference says in a batch. Steps are those
+of the reference of rows, whose bits are the accelerator's; with ``--rtl``, so many tokens are said in
+simulated RTL too, with and without proposals, and the cycles of every step are compared with what is
+foretold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from allo.backend.sim import RTLModule
+from allo.designs.llm.checkpoints.quantize import QuantizedModel
+from allo.designs.llm.language.proposals import Lookup, Propose, nothing
+from allo.designs.llm.language.prose import load_prose, split_prose
+from allo.designs.llm.language.sampling import Sampler
+from allo.designs.llm.language.speculation import speculate
+from allo.designs.llm.language.tokenizer import Tokenizer
+from allo.designs.llm.server.models import prepare
+from allo.designs.llm.wide.block.build import schedule_block
+from allo.designs.llm.wide.block.cycles import predict_rows
+from allo.designs.llm.wide.block.host import make_block_memories, step
+from allo.designs.llm.wide.block.parameters import Block
+from allo.designs.llm.wide.block.reference import RowsGPT
+from allo.designs.llm.wide.block.rows import Rows, beside, following
+from allo.designs.llm.wide.parameters import Wide
+from benchmarks.harness import Row, finish
+from benchmarks.llm_wide import CLOCK_MHZ, same_bits
+
+RTL_WIDE = Wide(channels=8, lanes=32, vector=8, heads=3, prefetch=256, gelu_interval=1)
+RTL_ROWS = 8
+LOGITS = 17
+"""Rows after which a step gives logits: the text, and a proposal of 16 tokens."""
+RTL_TEXT = "Mr. Darcy looked at her, and Mr. Darcy looked at"
+
+
+@dataclass(slots=True)
+class Kind:
+    """Prompts of a kind, and what came of them."""
+
+    name: str
+    prompts: list[list[int]]
+    said: int = 0
+    passes: int = 0
+    rows: int = 0
+    again: int = 0
+    wrong: int = 0
+
+
+def kinds_of(tokenizer: Tokenizer) -> list[Kind]:
+    """Prompts from text that training never saw: prose, what persons say, openings, passages given twice."""
+    lines = split_prose(load_prose())[1].split("\n")
+    long = [line for line in lines if len(line) > 500]
+    said = [line for line in lines if line.startswith('"') and 150 < len(line) < 300]
+    short = ["Mr. Darcy looked at", "She could not", "Emma, my dear"]
+    twice = [f"{x[:230]}\n\n{x[:230]}\n\n{x[:40]}" for x in long[3:6]]
+    texts = {
+        "prose": [x[:200] for x in long[:3]], "speech": said[:3], "openings": short, "passages": twice,
+    }  # fmt: skip
+    return [Kind(name, [tokenizer.encode(x) for x in found]) for name, found in texts.items()]
+
+
+def sampler_of(temperature: float) -> Sampler:
+    """Greedy at 0."""
+    return Sampler(40, temperature, 5) if temperature else Sampler()
+
+
+def one_by_one(
+    weights: QuantizedModel,
+    wide: Wide,
+    prompts: list[list[int]],
+    counts: list[int],
+    temperature: float,
+) -> list[list[int]]:
+    """What plain decoding says, of all prompts beside each other."""
+    block = Block(most=256, spoken=32, slots=len(prompts))
+    model = RowsGPT(weights, wide, block)
+    texts = [list(prompt) for prompt in prompts]
+    samplers = [sampler_of(temperature) for _ in prompts]
+    for slot, prompt in enumerate(prompts):
+        if len(prompt) > 1:
+            model.step(following(prompt[:-1], 0, slot))
+    live = list(range(len(prompts)))
+    while live:
+        rows = beside([following(texts[n][-1:], len(texts[n]) - 1, n) for n in live])
+        for n, logits in zip(live, model.step(rows, len(live)), strict=True):
+            texts[n].append(samplers[n].choose(logits))
+        live = [n for n in live if len(texts[n]) - len(prompts[n]) < counts[n]]
+    return [text[len(prompt) :] for text, prompt in zip(texts, prompts, strict=True)]
+
+
+def reference(tokens: int, most: int, temperature: float) -> list[Row]:
+    """Tokens a pass on the reference."""
+    prepared = prepare("speaker")
+    weights, wide, context = prepared.weights, prepared.wide, prepared.served.context
+    kinds = kinds_of(prepared.served.tokenizer)
+    prompts = [prompt for kind in kinds for prompt in kind.prompts]
+    counts = [min(tokens, context + 1 - len(prompt)) for prompt in prompts]
+    expected = iter(one_by_one(weights, wide, prompts, counts, temperature))
+    left = iter(counts)
+    engine = RowsGPT(weights, wide, Block(most=most, tokens=32, spoken=min(most, LOGITS))).step
+    for kind in kinds:
+        for prompt in kind.prompts:
+            sampler, count = sampler_of(temperature), next(left)
+            found = speculate(
+                engine, prompt, count, sampler, context, Lookup(), most, min(most, LOGITS)
+            )
+            passes = [one for one in found if one.said]
+            text = [token for one in passes for token in one.said]
+            kind.wrong += text != next(expected)
+            kind.said += len(text)
+            kind.passes += len(passes)
+            kind.rows += sum(one.rows for one in passes)
+            kind.again += sum(one.again for one in passes)
+    said, passes = sum(kind.said for kind in kinds), sum(kind.passes for kind in kinds)
+    wrong = sum(kind.wrong for kind in kinds)
+    rows = [
+        Row("texts that are not those of one token at a time", wrong, "", "limit", 0, True, f"{said} tokens"),
+        Row("tokens a pass", said / passes, "", "one by one", 1.0, None),
+    ]  # fmt: skip
+    for kind in kinds:
+        note = (
+            f"{kind.said} tokens, {kind.rows / kind.passes:.1f} rows a pass, {kind.again} fed again"
+        )
+        rows.append(
+            Row(
+                f"tokens a pass: {kind.name}",
+                kind.said / kind.passes,
+                "",
+                "one by one",
+                1.0,
+                None,
+                note,
+            )
+        )
+    return rows
+
+
+def in_rtl(
+    module: RTLModule,
+    weights: QuantizedModel,
+    block: Block,
+    prompt: list[int],
+    count: int,
+    propose: Propose,
+) -> tuple[list[int], float, float]:
+    """What the hardware says, its cycles a token, and the furthest step from what is foretold.
+
+    Every logit is compared with the reference.
+    """
+    config, off = weights.config, 0.0
+    memories, taken = make_block_memories(weights, RTL_WIDE, block), list[int]()
+    model = RowsGPT(weights, RTL_WIDE, block)
+
+    def engine(rows: Rows, spoken: int) -> np.ndarray:
+        nonlocal off
+        got = step(module, weights, RTL_WIDE, block, memories, rows, spoken)
+        same_bits(got, model.step(rows, spoken), "logits")
+        seen = (rows.places + 1).tolist()
+        foretold = predict_rows(module.report, config, RTL_WIDE, block, seen, spoken)
+        off = max(off, abs(foretold.cycles / (module.cycles or 1) - 1))
+        taken.append(module.cycles or 0)
+        return got
+
+    passes = list(
+        speculate(
+            engine, prompt, count, Sampler(), config.context, propose, block.most, block.spoken
+        )
+    )
+    spent = sum(n for n, one in zip(taken, passes, strict=True) if one.said)
+    return [token for one in passes for token in one.said], spent / count, off
+
+
+def hardware(count: int, most: int) -> list[Row]:
+    """Cycles a token in simulated RTL, with and without proposals."""
+    prepared = prepare("speaker", context=64)
+    block = Block(rows=most, tokens=most, most=most, norms=1, spoken=most)
+    module = schedule_block(prepared.weights.config, RTL_WIDE, block).build(
+        target="verilog", simulator="jit", clock_mhz=CLOCK_MHZ
+    )
+    module.build_model()
+    prompt = prepared.served.tokenizer.encode(RTL_TEXT)
+    plain, slow, off = in_rtl(module, prepared.weights, block, prompt, count, nothing)
+    text, fast, also_off = in_rtl(module, prepared.weights, block, prompt, count, Lookup())
+    off = max(off, also_off)
+    return [
+        Row("cycles a token, proposals", fast, "cycles", "one by one", slow, None),
+        Row("the same text in RTL", int(text == plain), "", "limit", 1, False),
+        Row("furthest step from what is foretold", off, "", "limit", 0.03, True),
+    ]
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a limit fails."""
+    parser = argparse.ArgumentParser(description="Speculation", add_help=False)
+    parser.add_argument("--tokens", type=int, default=190)
+    parser.add_argument("--rows", type=int, default=32)
+    parser.add_argument("--temperature", type=float, default=0.0)
+    parser.add_argument("--rtl", type=int, default=0)
+    given, rest = parser.parse_known_args()
+    warnings.simplefilter("ignore")
+    rows = reference(given.tokens, given.rows, given.temperature)
+    if given.rtl:
+        rows += hardware(given.rtl, RTL_ROWS)
+    return finish("llm_lookup", "Tokens a pass by proposals", rows, rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
