@@ -20,7 +20,7 @@ def test_every_case_has_one_turn() -> None:
     dear = [name for name in NAMES if name != "c.py::cheap"]
     assert [sum(name in each for each in run) for name in dear] == [1] * len(dear)
     assert all("c.py::cheap" in each for each in run)
-    assert {len([n for n in each if n.startswith("a.py::f[")]) for each in run} == {2, 3}
+    assert {len([n for n in each if n.startswith("a.py::f[")]) for each in run} == {1, 2}
 
 
 def test_the_table_names_tests_and_is_used(tree: Tree) -> None:
@@ -41,9 +41,9 @@ def test_a_turn_is_asked_for_by_name() -> None:
     assert chosen_turn("all") is None and chosen_turn("2") == 2
     assert chosen_turn("auto") == turn_of_commit() in range(TURNS)
     with pytest.raises(
-        pytest.UsageError, match="takes auto, all, or a number below 3; '3' is none of them"
+        pytest.UsageError, match="takes auto, all, or a number below 4; '4' is none of them"
     ):
-        chosen_turn("3")
+        chosen_turn("4")
 
 
 def test_a_run_leaves_what_waits(pytester: pytest.Pytester) -> None:
@@ -62,5 +62,5 @@ def test_a_run_leaves_what_waits(pytester: pytest.Pytester) -> None:
     run = ("-m", "not nightly", "-p", "no:cacheprovider")
     pytester.runpytest_subprocess(*run, "--turn", "1").assert_outcomes(passed=3, deselected=4)
     pytester.runpytest_subprocess(*run).assert_outcomes(passed=7)
-    found = pytester.runpytest_subprocess(*run, "--turn", "3")
-    found.stderr.fnmatch_lines(["*--turn takes auto, all, or a number below 3*"])
+    found = pytester.runpytest_subprocess(*run, "--turn", "4")
+    found.stderr.fnmatch_lines(["*--turn takes auto, all, or a number below 4*"])

@@ -44,7 +44,6 @@ def speculate(
     propose: Propose,
     most: int,
     spoken: int,
-    slot: int = 0,
 ) -> Iterator[Pass]:
     """Take in a prompt, ``most`` tokens a step, and say ``count`` tokens.
 
@@ -55,14 +54,13 @@ def speculate(
         context: the longest sequence of the model.
         most: rows of a step.
         spoken: rows after which a step gives logits.
-        slot: of the sequence.
 
     Raises:
         PromptError: the prompt is empty, or ``count`` is not positive; nothing is run.
         SequenceTooLongError: prompt and answer do not fit the context; nothing is run.
     """
     check_speech(prompt, count, context)
-    return _speculate(engine, list(prompt), count, sampler, context, propose, most, spoken, slot)
+    return _speculate(engine, list(prompt), count, sampler, context, propose, most, spoken)
 
 
 def _speculate(
@@ -74,11 +72,10 @@ def _speculate(
     propose: Propose,
     most: int,
     spoken: int,
-    slot: int,
 ) -> Iterator[Pass]:
     kept, taken, end = 0, 0, len(text) + count
     while len(text) - kept > most:
-        engine(following(text[kept : kept + most], kept, slot), 1)
+        engine(following(text[kept : kept + most], kept), 1)
         yield Pass(most, 0, [])
         kept += most
     while len(text) < end:
@@ -88,7 +85,7 @@ def _speculate(
         proposal = propose(text, room)
         size = len(proposal.tokens)
         parents = [*range(-1, len(fresh) - 1), *(len(fresh) + of for of in proposal.parents)]
-        rows = branching([*fresh, *proposal.tokens], parents, kept, slot)
+        rows = branching([*fresh, *proposal.tokens], parents, kept)
         path, said = verify(proposal, engine(rows, 1 + size), sampler)
         text += said[: end - len(text)]
         # The first branch lies behind the text already.

@@ -90,9 +90,8 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, TERMS](
     """Tokens ``unit``, ``unit + UNITS`` … of every block, normed and quantised.
 
     The sums are those of :func:`..norm.normalise`, in its order, and so are the ``TERMS`` of an element: with
-    one, these are norms by the root mean square. A norm's table is taken once for all tokens of a step.
-    With three ``TERMS`` a norm stands behind the sums, and the third is a step: results are multiplied by it
-    before they are quantised, and stand as float32 above the V quantised ones.
+    one, these are norms by the root mean square. A norm's table is taken once for all tokens of a step. With
+    three, a norm stands behind the sums: float32 results stand above those times a step and quantised.
     """
     x: float32[D // V, V]
     gains: UInt(32 * TERMS * V)[D // V]
