@@ -10,7 +10,7 @@ import numpy as np
 
 from ..language.proposals import Proposal, Propose
 from ..wide.block.rows import Rows
-from .head import DraftHead, DraftHeadError, Node
+from .head import DraftHead, DraftHeadError
 
 SPARED = 2
 """Tokens of a tree that are left for the head where something was looked up."""
@@ -86,7 +86,12 @@ class Drafting:
         proposal = Proposal()
         if self.lookup is not None:
             proposal = self.lookup(text, max(room - SPARED, 1))
-        _add(proposal, self.head.grow(room), room)
+        number = {-1: -1}
+        for at, node in enumerate(self.head.grow(room)):
+            placed = proposal.place(node.token, number[node.parent], room)
+            if placed is None:
+                break
+            number[at] = placed
         return proposal
 
     def _hidden(self, text: Sequence[int], place: int) -> np.ndarray | None:
@@ -98,17 +103,3 @@ class Drafting:
                     found: np.ndarray = hidden[row]
                     return found
         return None
-
-
-def _add(proposal: Proposal, nodes: Sequence[Node], room: int) -> None:
-    """Put nodes to a tree, which shares what it has in common with them, up to ``room`` tokens."""
-    number = {-1: -1}
-    for at, node in enumerate(nodes):
-        parent = number[node.parent]
-        known = [n for n in proposal.children(parent) if proposal.tokens[n] == node.token]
-        if not known and len(proposal.tokens) >= room:
-            return
-        if not known:
-            proposal.tokens.append(node.token)
-            proposal.parents.append(parent)
-        number[at] = known[0] if known else len(proposal.tokens) - 1

@@ -17,9 +17,9 @@ import numpy as np
 from allo.errors import AlloError
 
 from ..checkpoints.files import read_tensors
+from ..checkpoints.load import SCALE
 from ..config import Architecture
 
-SCALE = "_scale"
 SMOLLM2_HEAD = Path(__file__).parents[1] / "data" / "draft" / "smollm2.safetensors"
 """Of SmolLM2-135M-Instruct, int8 with a step for each output."""
 

@@ -36,13 +36,21 @@ class Proposal:
         """Add a branch, which shares what it has in common with others, up to ``room`` tokens."""
         at = -1
         for token in branch:
-            known = [node for node in self.children(at) if self.tokens[node] == token]
-            if not known and len(self.tokens) >= room:
+            placed = self.place(token, at, room)
+            if placed is None:
                 return
-            if not known:
-                self.tokens.append(token)
-                self.parents.append(at)
-            at = known[0] if known else len(self.tokens) - 1
+            at = placed
+
+    def place(self, token: int, parent: int, room: int) -> int | None:
+        """The node of a token behind another, added if it is new; None where ``room`` tokens are there."""
+        known = [node for node in self.children(parent) if self.tokens[node] == token]
+        if known:
+            return known[0]
+        if len(self.tokens) >= room:
+            return None
+        self.tokens.append(token)
+        self.parents.append(parent)
+        return len(self.tokens) - 1
 
 
 Propose = Callable[[Sequence[int], int], Proposal]
