@@ -40,10 +40,9 @@ def test_what_a_run_measured_takes_the_place_of_what_was(tmp_path: Path) -> None
 def test_a_turn_is_asked_for_by_name() -> None:
     assert chosen_turn("all") is None and chosen_turn("2") == 2
     assert chosen_turn("auto") == turn_of_commit() in range(TURNS)
-    with pytest.raises(
-        pytest.UsageError, match="takes auto, all, or a number below 4; '4' is none of them"
-    ):
-        chosen_turn("4")
+    refused = f"takes auto, all, or a number below {TURNS}; '{TURNS}' is none of them"
+    with pytest.raises(pytest.UsageError, match=refused):
+        chosen_turn(str(TURNS))
 
 
 def test_a_run_leaves_what_waits(pytester: pytest.Pytester) -> None:
@@ -55,12 +54,14 @@ def test_a_run_leaves_what_waits(pytester: pytest.Pytester) -> None:
     )
     pytester.makepyfile(
         test_a="import pytest\n"
-        "@pytest.mark.parametrize('n', range(6))\n"
+        f"@pytest.mark.parametrize('n', range({2 * TURNS}))\n"
         "def test_dear(n): pass\n"
         "def test_cheap(): pass\n"
     )
     run = ("-m", "not nightly", "-p", "no:cacheprovider")
-    pytester.runpytest_subprocess(*run, "--turn", "1").assert_outcomes(passed=3, deselected=4)
-    pytester.runpytest_subprocess(*run).assert_outcomes(passed=7)
-    found = pytester.runpytest_subprocess(*run, "--turn", "4")
-    found.stderr.fnmatch_lines(["*--turn takes auto, all, or a number below 4*"])
+    pytester.runpytest_subprocess(*run, "--turn", "1").assert_outcomes(
+        passed=3, deselected=2 * TURNS - 2
+    )
+    pytester.runpytest_subprocess(*run).assert_outcomes(passed=2 * TURNS + 1)
+    found = pytester.runpytest_subprocess(*run, "--turn", str(TURNS))
+    found.stderr.fnmatch_lines([f"*--turn takes auto, all, or a number below {TURNS}*"])
