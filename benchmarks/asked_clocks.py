@@ -10,7 +10,6 @@ row tells the longest path. Nothing is simulated or routed.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from allo.designs.machsuite import kernels as machsuite
 from allo.errors import AlloWarning
 from benchmarks import recurrences
 from benchmarks.estimate_halves import TOO_LARGE
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.recurrent_kernels import RECURRENCES
 
 FAMILIES = (DEFAULT_DEVICE, routed()[0])
@@ -121,11 +120,11 @@ def row_of(suite: str, name: str, make: Maker, device: str) -> Row:
 
 def main() -> int:
     """Print the table, and write JSON if asked to; 1 where a design does not agree."""
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser = command_line(__doc__)
     names = list(suites())
     parser.add_argument("--suite", nargs="+", choices=names, default=names)
     parser.add_argument("--only", nargs="+", default=[], help="names of designs")
-    options, rest = parser.parse_known_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore", AlloWarning)
     rows = [
         row_of(suite, name, make, device)
@@ -140,7 +139,7 @@ def main() -> int:
             f"{group.suite}, {group.device}: {group.near} of {group.designs} agree; found over asked: "
             f"{group.median:.2f} in the middle, {group.least:.2f} at least ({group.of})"
         )
-    return finish("asked_clocks", "Clocks asked for and found", rows, rest)
+    return finish("asked_clocks", "Clocks asked for and found", rows, options.json)
 
 
 if __name__ == "__main__":

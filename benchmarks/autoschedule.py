@@ -30,7 +30,7 @@ from allo.designs.kernel import Kernel
 from allo.designs.polybench.budgets import CLOCK_MHZ, NAMES, found, load
 from allo.errors import CapacityWarning
 from allo.explore import FoundSchedule
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from tests.designs.by_hand import load as load_by_hand
 from tests.designs.by_hand import most_pairs
 
@@ -136,7 +136,7 @@ def row_of(name: str, budget: int, asked: argparse.Namespace) -> Row:
 
 def main() -> int:
     """Search, compare, print, write; 1 when a schedule is not within the limit."""
-    parser = argparse.ArgumentParser(description="found schedules", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--kernel", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--budget", nargs="+", type=int, choices=BUDGETS, default=[*BUDGETS])
     parser.add_argument("--seconds", type=float, default=SECONDS)
@@ -145,7 +145,7 @@ def main() -> int:
     )
     parser.add_argument("--report", action="store_true", help="simulate nothing")
     parser.add_argument("--scripts", type=Path, help="folder for the scripts of what is found")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore", CapacityWarning)
     rows: list[Row] = []
     for budget in given.budget:
@@ -161,7 +161,7 @@ def main() -> int:
     rows.append(
         Row("rows within the limit", sum(r <= WITHIN for r in ratios), "", "rows", len(ratios))
     )
-    return finish("autoschedule", "Schedules found and made by hand", rows, rest)
+    return finish("autoschedule", "Schedules found and made by hand", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ report, and their figures are called so.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -31,7 +30,7 @@ from allo.designs.networks.vgg import VGG
 from allo.errors import CapacityWarning
 from allo.explore import FoundSchedule
 from benchmarks.autoschedule_models import CLOCK, search
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 SECONDS = 100.0
 
@@ -118,17 +117,17 @@ def row_of(name: str, seconds: float, simulate: bool) -> Row:
 
 def main() -> int:
     """Search, simulate, compare, print, write; 1 when a network takes more cycles than published."""
-    parser = argparse.ArgumentParser(description="schedules of networks of images", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--network", nargs="+", choices=list(NETWORKS), default=list(NETWORKS))
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--no-simulation", action="store_true")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore", CapacityWarning)
     rows: list[Row] = []
     for name in given.network:
         rows.append(row_of(name, given.seconds, not given.no_simulation))
         print(f"{rows[-1].what}: {rows[-1].value:,.0f}; {rows[-1].note}", flush=True)
-    return finish("autoschedule_images", "Schedules found for networks of images", rows, rest)
+    return finish("autoschedule_images", "Schedules found for networks of images", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ the same schedule, and is compared with NumPy. Cycles are those from start to in
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -25,7 +24,7 @@ from allo.designs.polybench import kernels
 from allo.designs.polybench.memory import NAMES, load
 from allo.errors import CapacityWarning, ClockWarning
 from benchmarks.external_runs import same_as_cpu
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 KIND, SIZE, CLOCK = "hbm2", "mini", 300.0
 CLOSE = 1.05
@@ -94,10 +93,10 @@ def row_of(name: str, seconds: float) -> Row:
 
 def main() -> int:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="Found from memory to memory", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--kernel", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--seconds", type=float, default=60.0, help="of CPU, of each search")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     rows = []
     for name in given.kernel:
         rows.append(row_of(name, given.seconds))
@@ -106,7 +105,9 @@ def main() -> int:
         )
     close = sum(row.ratio <= CLOSE for row in rows)
     rows.append(Row("within 5 % of those by hand", close, "kernels", "of", len(rows)))
-    return finish("autoschedule_memory", f"Found beside by hand, {KIND} with banks", rows, rest)
+    return finish(
+        "autoschedule_memory", f"Found beside by hand, {KIND} with banks", rows, given.json
+    )
 
 
 if __name__ == "__main__":

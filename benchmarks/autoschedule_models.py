@@ -15,7 +15,6 @@ Seconds are of the whole search, of processor time, as other programs may share 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -32,7 +31,7 @@ from allo.designs.networks.perceptrons import AUTOENCODER, FEED_FORWARD, RESIDUA
 from allo.designs.networks.transformer import ATTENTION
 from allo.errors import CapacityWarning
 from allo.explore import FoundSchedule
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 CLOCK = 300.0
 PUBLISHED_PAIRS = 512
@@ -149,18 +148,18 @@ def row_of(name: str, budget: int, seconds: float) -> Row:
 
 def main() -> int:
     """Search, simulate, compare, print, write; 1 when a model is not within the limit."""
-    parser = argparse.ArgumentParser(description="schedules of models", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--model", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--budget", nargs="+", type=int, choices=list(PAIRS), default=list(PAIRS))
     parser.add_argument("--seconds", type=float, default=SECONDS)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore", CapacityWarning)
     rows: list[Row] = []
     for budget in given.budget:
         for name in given.model:
             rows.append(row_of(name, budget, given.seconds))
             print(f"{rows[-1].what}: {rows[-1].value:,.0f}; {rows[-1].note}", flush=True)
-    return finish("autoschedule_models", "Schedules found for models", rows, rest)
+    return finish("autoschedule_models", "Schedules found for models", rows, given.json)
 
 
 if __name__ == "__main__":

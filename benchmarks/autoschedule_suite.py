@@ -11,7 +11,6 @@ Beside it stands the same kernel with its innermost loops pipelined, simulated o
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import traceback
@@ -34,7 +33,7 @@ from allo.explore import FoundSchedule
 from allo.explore.apply import StepFailed, apply, plain_steps
 from allo.explore.model.read import read_kernel
 from allo.schedule import Schedule
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 SUITES = ("polybench", "machsuite", "gallery")
 CLOCK = 200.0
@@ -237,7 +236,7 @@ def totals(rows: Sequence[Row]) -> Iterator[Row]:
 
 def main() -> int:
     """Search, simulate, compare, print, write; 1 when a kernel fails."""
-    parser = argparse.ArgumentParser(description="kernels without a schedule", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--suite", nargs="+", choices=SUITES, default=SUITES)
     parser.add_argument("--kernel", nargs="+")
     parser.add_argument("--size", default="mini", help="of PolyBench")
@@ -245,7 +244,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--reassociate", action="store_true")
     parser.add_argument("--shared", action="store_true", help="count seconds of the processor")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     timer = time.process_time if given.shared else time.monotonic
     asked = Asked(given.budget, given.seconds, given.reassociate, timer)
@@ -259,7 +258,7 @@ def main() -> int:
             flush=True,
         )
     rows += list(totals(rows))
-    return finish("autoschedule_suite", "Kernels without a schedule", rows, rest)
+    return finish("autoschedule_suite", "Kernels without a schedule", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ but the innermost loops pipelined, by the report of the same search. Resources a
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -25,7 +24,7 @@ from allo.errors import CapacityWarning
 from allo.frontend import from_tflite
 from allo.tflite.entry import example_inputs
 from allo.tflite.reader import read_network
-from benchmarks.harness import Row, finish, networks_of_others
+from benchmarks.harness import Row, command_line, finish, networks_of_others
 from benchmarks.networks_tflite import NETWORKS
 
 DSP = 220
@@ -82,18 +81,18 @@ def row_of(name: str, folder: Path, seconds: float) -> Row:
 
 def main() -> int:
     """Search, simulate, compare, print, write; 1 where a network is slower than with pipelines."""
-    parser = argparse.ArgumentParser(description="schedules of TFLite networks", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--network", nargs="+", choices=list(NETWORKS), default=list(NETWORKS))
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--folder", type=Path)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     folder = networks_of_others(given.folder, "tflite")
     warnings.simplefilter("ignore", CapacityWarning)
     rows: list[Row] = []
     for name in given.network:
         rows.append(row_of(name, folder, given.seconds))
         print(f"{rows[-1].what}: {rows[-1].value:,.0f} cycles; {rows[-1].note}", flush=True)
-    return finish("autoschedule_tflite", "Schedules found for TFLite networks", rows, rest)
+    return finish("autoschedule_tflite", "Schedules found for TFLite networks", rows, given.json)
 
 
 if __name__ == "__main__":

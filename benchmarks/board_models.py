@@ -13,7 +13,7 @@ from pathlib import Path
 
 from allo.boards import connect, simulate
 from allo.errors import AlloError, ToolMissingError
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from scripts.demos.board_models import BOARD, CLOCK_MHZ, PATIENCE_S, lenet, scores
 
 IMAGES = 8
@@ -55,4 +55,5 @@ def measure() -> list[Row]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(finish("board_models", "LeNet on an ULX3S 85F", measure()))
+    target = command_line(__doc__).parse_args().json
+    raise SystemExit(finish("board_models", "LeNet on an ULX3S 85F", measure(), target))

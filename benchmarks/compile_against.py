@@ -8,7 +8,6 @@ by the clock; `benchmarks/against/steps.py` is what each of them times.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -17,7 +16,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from benchmarks.harness import ROOT, Row, finish
+from benchmarks.harness import ROOT, Row, command_line, finish
 
 RUNS = 9
 MEASURED_AS_BEFORE = "1bf4d97"
@@ -57,10 +56,10 @@ def put_tree(commit: str, folder: Path) -> None:
 
 def main() -> int:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="Against", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--commit", default=MEASURED_AS_BEFORE, help="the other commit")
     parser.add_argument("--runs", type=int, default=RUNS, help="processes of each tree")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         other = Path(temporary, "tree")
         put_tree(given.commit, other)
@@ -76,7 +75,7 @@ def main() -> int:
         )
         for step in runs[0][0]
     ]
-    return finish("compile_against", f"This tree against {given.commit}", rows, rest)
+    return finish("compile_against", f"This tree against {given.commit}", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from allo.designs.polybench.blas import gemm
 from allo.ir.types import float32, int8, int32
 from allo.library.systolic import schedule_systolic, systolic
 from benchmarks.engine import row_engine
-from benchmarks.harness import Row, finish, seconds
+from benchmarks.harness import Row, command_line, finish, seconds
 
 IMPORTS = 7
 
@@ -82,6 +82,7 @@ def systolic_rows(M: int, K: int, N: int) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
+    target = command_line(__doc__).parse_args().json
     first = to_verilog()
     rows = [
         Row("import allo", import_seconds("allo"), "s", "limit", 0.5, True),
@@ -122,7 +123,7 @@ def main() -> int:
         *systolic_rows(16, 16, 16),
         *systolic_rows(512, 768, 768),
     ]
-    return finish("compile_time", "Compile time", rows)
+    return finish("compile_time", "Compile time", rows, target)
 
 
 if __name__ == "__main__":

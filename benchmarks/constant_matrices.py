@@ -15,7 +15,6 @@ da4ml: `pip install 'allo[peers]'`.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from allo.backend.devices import DEFAULT_DEVICE
 from allo.backend.synth import synthesize
 from allo.customize import Schedule
 from allo.ir.types import Int, Stream, UInt, int32
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = 16
@@ -307,16 +306,16 @@ def measure_tagger() -> list[Row]:
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
     names = [m.name for m in MATRICES]
-    parser = argparse.ArgumentParser(description="Constant matrices", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--only", nargs="*", choices=[*names, "jet"], default=[*names, "jet"])
     parser.add_argument(
         "--family", nargs="*", default=[DEFAULT_DEVICE], help="devices of the tables"
     )
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     rows = [row for m in MATRICES if m.name in given.only for row in measure(m, given.family)]
     if "jet" in given.only:
         rows += measure_tagger()
-    return finish("constant_matrices", "Constant matrices", rows, rest)
+    return finish("constant_matrices", "Constant matrices", rows, given.json)
 
 
 if __name__ == "__main__":

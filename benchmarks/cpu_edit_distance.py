@@ -10,7 +10,6 @@ Time is CPU time of the thread, of calls from Python, in turns; the median count
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import subprocess
 import sys
@@ -24,7 +23,7 @@ import numpy as np
 import allo
 from allo.ir.types import int32, uint8
 from benchmarks.cpu_polybench import FLAGS, bound, machine, measured
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 LENGTH, RUNS, LIMIT = 1024, 15, 1.2
 PEER = "gcc -O3 -march=native"
@@ -163,12 +162,14 @@ def run(name: str, length: int, folder: Path) -> Row:
 
 def main(options: Sequence[str] | None = None) -> int:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="edit distances", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--length", type=int, default=LENGTH, help="letters of both words")
-    given, rest = parser.parse_known_args(options)
+    given = parser.parse_args(options)
     with tempfile.TemporaryDirectory() as folder:
         rows = [run(name, given.length, Path(folder)) for name in KERNELS]
-    return finish("cpu_edit_distance", f"CPU: edit_distance of {given.length} letters", rows, rest)
+    return finish(
+        "cpu_edit_distance", f"CPU: edit_distance of {given.length} letters", rows, given.json
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 
 import allo
 from allo.ir.types import float32
-from benchmarks.harness import Row, finish, seconds
+from benchmarks.harness import Row, command_line, finish, seconds
 
 SIZE = 256
 COMPILE_LIMIT_S = 60
@@ -66,6 +66,7 @@ def naive(folder: Path) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 def main() -> int:
     """Measure, print, write."""
+    target = command_line(__doc__).parse_args().json
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((SIZE, SIZE), np.float32) for _ in range(2))
     kernel = allo.customize(gemm).build()
@@ -78,7 +79,7 @@ def main() -> int:
             Row(f"CPU gemm {SIZE}³", ours, "ms", "g++ -O3", seconds(lambda: loops(a, b)) * 1e3),
             Row(f"CPU gemm {SIZE}³", ours, "ms", "NumPy", seconds(lambda: a @ b) * 1e3),
         ]
-    return finish("cpu_gemm", f"CPU: fp32 gemm {SIZE}³", rows)
+    return finish("cpu_gemm", f"CPU: fp32 gemm {SIZE}³", rows, target)
 
 
 if __name__ == "__main__":

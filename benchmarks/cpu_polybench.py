@@ -13,7 +13,6 @@ Time is CPU time of the thread, of calls from Python, ours and C's in turns; the
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import math
 import subprocess
@@ -29,7 +28,7 @@ from typing import cast
 import numpy as np
 
 from allo.designs.polybench.kernels import NAMES, load, plain, size_names
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 SOURCES = Path(__file__).resolve().parent / "polybench_c"
 FLAGS = ("-std=c99", "-O3", "-ffp-contract=off", "-shared", "-fPIC")
@@ -166,14 +165,14 @@ def rows_of(times: Sequence[Times]) -> list[Row]:
 
 def main(options: Sequence[str] | None = None) -> int:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="CPU PolyBench", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--only", nargs="+", default=NAMES, choices=NAMES, metavar="KERNEL")
     parser.add_argument("--size", default="medium", help="mini, small or medium")
     parser.add_argument("--runs", type=int, default=9, help="of which the median counts")
-    given, rest = parser.parse_known_args(options)
+    given = parser.parse_args(options)
     times = [run(name, given.size, given.runs) for name in given.only]
     title = f"CPU: PolyBench 4.2.1, {given.size}"
-    return finish("cpu_polybench", title, rows_of(times), rest)
+    return finish("cpu_polybench", title, rows_of(times), given.json)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, int8, int32
-from benchmarks.harness import Row, finish, seconds
+from benchmarks.harness import Row, command_line, finish, seconds
 
 
 def systolic(rows: int, length: int) -> object:
@@ -76,6 +76,7 @@ def measure(rows: int, length: int) -> tuple[float, float]:
 
 def main() -> int:
     """Measure, print, write."""
+    target = command_line(__doc__).parse_args().json
     rows, length = 16, 1024
     _, run = measure(rows, length)
     transfers = 2 * rows * (rows + 1) * length
@@ -88,6 +89,7 @@ def main() -> int:
             Row("run of 4,092 processes", many * 1e3, "ms", "limit", 500, True),
             Row("compiling 4,092 instances", built, "s", "limit", 20, True),
         ],
+        target,
     )
 
 

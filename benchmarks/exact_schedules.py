@@ -10,7 +10,6 @@ cells of shared units). Nothing is simulated here; tests simulate designs that w
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -27,7 +26,7 @@ from allo.designs.polybench.open.cases import CASES
 from allo.dialects.core.parse import parse_module
 from allo.dialects.passes.run_time_checks import NO_CHECKS
 from allo.errors import AlloError
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.recurrent_kernels import RECURRENCES
 from tests.designs.by_hand import NAMES, load
 
@@ -142,13 +141,13 @@ def measure(suite: str) -> list[Row]:
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--only", nargs="+", choices=SUITES, default=list(SUITES))
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = [row for suite in given.only for row in measure(suite)]
     title = f"First schedules beside the best ones, {DEFAULT_DEVICE}, 300 MHz"
-    return finish("exact_schedules", title, rows, rest)
+    return finish("exact_schedules", title, rows, given.json)
 
 
 if __name__ == "__main__":

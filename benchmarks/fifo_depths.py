@@ -15,7 +15,6 @@ the bits of the CPU build, and within 1e-4 of the largest element of NumPy's.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from typing import Any
@@ -24,7 +23,7 @@ import numpy as np
 
 from allo.backend.devices import DEFAULT_DEVICE
 from allo.designs.networks.streamed.models import STREAMED, Streamed, scheduled
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 OPTIONS: dict[str, Any] = {"device": DEFAULT_DEVICE, "clock_mhz": 300.0, "subnormals": "flush"}
 DEPTH = 1 << 16
@@ -81,15 +80,15 @@ def rows_of(name: str, simulate: bool) -> list[Row]:
 
 def main() -> int:
     """Search, simulate, compare, print, write; 1 where a limit fails."""
-    parser = argparse.ArgumentParser(description="depths of FIFOs", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--model", nargs="+", choices=list(STREAMED), default=list(STREAMED))
     parser.add_argument("--no-simulation", action="store_true")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     rows: list[Row] = []
     for name in given.model:
         rows += rows_of(name, not given.no_simulation)
         print(f"{rows[-2].what}: {rows[-2].value:.2f} %; {rows[-2].note}", flush=True)
-    return finish("fifo_depths", "Depths of FIFOs between layers", rows, rest)
+    return finish("fifo_depths", "Depths of FIFOs between layers", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ fewer tables.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -35,7 +34,7 @@ from allo.backend.rtl.operators.pipeline import pipeline
 from allo.backend.rtl.resources.design import module_resources
 from allo.errors import AlloError
 from benchmarks.float_cores import AMD, UNITS, Core, Unit, key_of, wanted
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 DEVICE = devices.DEFAULT_DEVICE
 STEP = 10
@@ -188,16 +187,16 @@ def rows_of(unit: Unit) -> Iterator[Row]:
 
 def main() -> int:
     """Print the table, and write JSON if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser = command_line(__doc__)
     parser.add_argument("--only", nargs="+", help="units whose names begin so")
-    options, rest = parser.parse_known_args()
+    options = parser.parse_args()
     chosen = [u for u in UNITS if not options.only or u.name.startswith(tuple(options.only))]
     rows = []
     for unit in chosen:
         for row in rows_of(unit):
             print(f"{row.what}: {row.value} LUT, {row.note}", flush=True)
             rows.append(row)
-    return finish("float_units", "Float units beside AMD's cores", rows, rest)
+    return finish("float_units", "Float units beside AMD's cores", rows, options.json)
 
 
 if __name__ == "__main__":

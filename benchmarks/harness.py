@@ -6,7 +6,7 @@ import argparse
 import json
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -80,16 +80,24 @@ def networks_of_others(given: Path | None, part: str = "") -> Path:
     return folder
 
 
-def finish(name: str, title: str, rows: list[Row], options: Sequence[str] | None = None) -> int:
-    """Print the table, write ``out/benchmarks/<name>.json`` (or ``--json``), 1 when a limit fails.
+def command_line(about: str) -> argparse.ArgumentParser:
+    """The command line of a benchmark, which adds its own options and reads it before all else.
+
+    So ``--help``, or an option that does not exist, ends the program before anything is measured.
 
     Args:
-        options: of the command line; by default all that the program was given.
+        about: the docstring of the benchmark.
     """
-    parser = argparse.ArgumentParser(description=title)
-    default = ROOT / "out" / "benchmarks" / f"{name}.json"
-    parser.add_argument("--json", type=Path, default=default, help="where to write the figures")
-    target: Path = parser.parse_args(options).json
+    kept = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=about, formatter_class=kept, allow_abbrev=False)
+    where = "where to write the figures (default: out/benchmarks/NAME.json)"
+    parser.add_argument("--json", type=Path, metavar="FILE", help=where)
+    return parser
+
+
+def finish(name: str, title: str, rows: list[Row], target: Path | None = None) -> int:
+    """Print the table, write ``target`` or ``out/benchmarks/<name>.json``, 1 when a limit fails."""
+    target = target or ROOT / "out" / "benchmarks" / f"{name}.json"
     console = Console()
     console.print(_table(title, rows))
     for row in rows:

@@ -13,7 +13,6 @@ one that was seen to be possible, and a shorter one may be. Nothing is simulated
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -23,7 +22,7 @@ from allo.backend.devices import family
 from allo.errors import AlloError, AlloWarning
 from benchmarks.asked_clocks import FAMILIES, Maker, asked, suites
 from benchmarks.exact_schedules import polybench
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.recurrences import loops_of
 
 SLOWER = (0.8, 0.65, 0.5, 0.4)
@@ -115,12 +114,12 @@ def rows_of(suite: str, name: str, make: Maker, device: str) -> list[Row]:
 
 def main() -> int:
     """Print the table, and write JSON if asked to."""
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser = command_line(__doc__)
     names = [*suites(), POLYBENCH]
     parser.add_argument("--suite", nargs="+", choices=names, default=names)
     parser.add_argument("--only", nargs="+", default=[], help="names of designs")
     parser.add_argument("--device", choices=FAMILIES, help="one family only")
-    options, rest = parser.parse_known_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore", AlloWarning)
     known = all_suites() if POLYBENCH in options.suite else suites()
     rows = [
@@ -136,7 +135,7 @@ def main() -> int:
     print(
         f"{len(waiting) - len(careful)} of {len(waiting)} loops take the least interval that was seen"
     )
-    return finish("least_intervals", "Intervals, and the least by the estimate", rows, rest)
+    return finish("least_intervals", "Intervals, and the least by the estimate", rows, options.json)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Times are at the clock that the report of the whole estimates, 300 MHz at most.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import sys
 import warnings
@@ -30,7 +29,7 @@ from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 from allo.errors import DTypeWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_prefill import built
 from benchmarks.llm_wide import CLOCK_MHZ, channel_of, cpu_seconds, same_bits
 
@@ -107,13 +106,13 @@ def estimate(config: Architecture, wide: Wide, block: Block, count: int) -> list
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="BERT-base", add_help=False)
+    parser = command_line(__doc__)
     for name, value in (
         ("layers", 1), ("tokens", 128), ("rows", 4), ("block", 32), ("heads", 12), ("norms", 4),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--timing", default=IDEAL, choices=(IDEAL, DRAM), help="of the channels")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore", DTypeWarning)
     wide = Wide(heads=given.heads, gelu_interval=1)
     block = Block(given.rows, given.block, given.tokens, given.norms)
@@ -124,7 +123,7 @@ def main() -> int:
         "llm_bert",
         f"BERT-base: a sequence of {given.tokens} tokens, {given.timing} channels",
         rows,
-        rest,
+        given.json,
     )
 
 

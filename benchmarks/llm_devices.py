@@ -9,7 +9,6 @@ one device. The limit is 3 %. The last rows are GPT-2 355M on U280s by the equat
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 from allo.errors import DTypeWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 LIMIT = 0.03
 CLOCK_MHZ = 200
@@ -149,13 +148,13 @@ def u280_rows() -> Iterator[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Devices", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} runs with each link")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore", DTypeWarning)
     rows = [*measured_rows(RUNS[:QUICK] if given.quick else RUNS), *u280_rows()]
     title = "LLM: several devices, equations (21) to (24) against simulated cycles"
-    return finish("llm_devices", title, rows, rest)
+    return finish("llm_devices", title, rows, given.json)
 
 
 if __name__ == "__main__":

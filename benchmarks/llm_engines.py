@@ -20,7 +20,7 @@ from allo.designs.llm.network.corpus import encode
 from allo.designs.llm.network.train import DATA
 from allo.designs.llm.network.weights import load_weights
 from allo.ir.types import int32
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 PROMPT, TOKENS = "one day anna went to the", 32
 
@@ -55,6 +55,7 @@ def increment(a: int32[4]):
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails or the engines differ."""
+    target = command_line(__doc__).parse_args().json
     for engine in ("jit", "verilator"):
         find_engine(engine)  # imports are not what is measured
     expected = QuantizedGPT(load_weights(DATA / "char_gpt_w8a8.npz")).generate(
@@ -77,7 +78,9 @@ def main() -> int:
             "Verilator, its library compiled before", again, "s", "in process", jit_build + jit_run
         ),
     ]
-    return finish("llm_engines", f"LLM: {TOKENS} tokens, {total:,} cycles, two engines", rows)
+    return finish(
+        "llm_engines", f"LLM: {TOKENS} tokens, {total:,} cycles, two engines", rows, target
+    )
 
 
 if __name__ == "__main__":

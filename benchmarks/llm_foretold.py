@@ -10,7 +10,6 @@ channels of the weights.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import sys
 import warnings
@@ -28,7 +27,7 @@ from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.errors import DTypeWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_wide import channel_of
 
 CLOCK_MHZ = 245
@@ -90,12 +89,12 @@ def foretold(name: str) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Foretold", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--only", choices=SHAPES, help="one shape")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     names = [given.only] if given.only else list(SHAPES)
     rows = [row for name in names for row in foretold(name)]
-    return finish("llm_foretold", f"LLM: a token foretold, {CLOCK_MHZ} MHz", rows, rest)
+    return finish("llm_foretold", f"LLM: a token foretold, {CLOCK_MHZ} MHz", rows, given.json)
 
 
 if __name__ == "__main__":

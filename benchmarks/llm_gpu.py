@@ -9,6 +9,7 @@ python3 benchmarks/llm_gpu.py out.json
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -192,6 +193,9 @@ def measure(shape: Shape, batch: int, position: int, form: str) -> Measured:
 
 def main() -> int:
     """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, help="where to write the figures")
+    file = parser.parse_args().file
     rows = [
         measure(shape, batch, position, form)
         for shape in SHAPES
@@ -206,10 +210,8 @@ def main() -> int:
             f"{row.tokens_s:9.1f} tokens/s {row.watts or 0:6.0f} W\n"
         )
     told = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(
-            json.dumps({**told, "rows": [asdict(r) for r in rows]}, indent=1)
-        )
+    if file:
+        file.write_text(json.dumps({**told, "rows": [asdict(r) for r in rows]}, indent=1))
     return 0
 
 

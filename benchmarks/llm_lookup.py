@@ -10,7 +10,6 @@ foretold.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import Rows, beside, following
 from allo.designs.llm.wide.parameters import Wide
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_wide import CLOCK_MHZ, same_bits
 
 RTL_WIDE = Wide(channels=8, lanes=32, vector=8, heads=3, prefetch=256, gelu_interval=1)
@@ -200,17 +199,17 @@ def hardware(count: int, most: int) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Speculation", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--tokens", type=int, default=190)
     parser.add_argument("--rows", type=int, default=32)
     parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--rtl", type=int, default=0)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = reference(given.tokens, given.rows, given.temperature)
     if given.rtl:
         rows += hardware(given.rtl, RTL_ROWS)
-    return finish("llm_lookup", "Tokens a pass by proposals", rows, rest)
+    return finish("llm_lookup", "Tokens a pass by proposals", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.errors import DTypeWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 LIMIT = 0.03
 LATENCY = 33
@@ -186,9 +186,10 @@ def block_rows() -> Iterator[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
+    target = command_line(__doc__).parse_args().json
     warnings.simplefilter("ignore", DTypeWarning)
     rows = [*wide_rows(), *block_rows()]
-    return finish("llm_model", "LLM: equations (13) to (20) against simulated cycles", rows)
+    return finish("llm_model", "LLM: equations (13) to (20) against simulated cycles", rows, target)
 
 
 if __name__ == "__main__":

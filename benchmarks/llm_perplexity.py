@@ -11,7 +11,6 @@ logits of the first window are compared with NumPy's, bit for bit; without, the 
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import math
 import sys
@@ -33,7 +32,7 @@ from allo.designs.llm.network.train import windows
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.quantized import quantize_for
 from allo.designs.llm.wide.reference import WideGPT
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_cupy import Device
 
 WINDOW = 512
@@ -109,11 +108,11 @@ def score(device: Device, forward: Forward, tokens: np.ndarray) -> Score:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line(__doc__)
     parser.add_argument("--characters", type=int, default=172_000, help="of each text")
     parser.add_argument("--model", type=Path, help="a file of GGUF")
     parser.add_argument("--gpu", action="store_true", help="compute with CuPy")
-    args, others = parser.parse_known_args()
+    args = parser.parse_args()
     loaded = load_checkpoint(args.model or packaged(SMOLLM2))
     tokenizer = loaded.tokenizer
     if tokenizer is None:
@@ -145,7 +144,10 @@ def main() -> int:
         if not same.all():
             return 1
     return finish(
-        "llm_perplexity", "Perplexity of SmolLM2-135M-Instruct", rows(device, ways, parts), others
+        "llm_perplexity",
+        "Perplexity of SmolLM2-135M-Instruct",
+        rows(device, ways, parts),
+        args.json,
     )
 
 

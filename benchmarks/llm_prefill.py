@@ -10,7 +10,6 @@ fewer layers or tokens of the vocabulary than the model has, the cycles of the w
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import sys
 import warnings
@@ -28,7 +27,7 @@ from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 from allo.errors import DTypeWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_wide import CLOCK_MHZ, MODELS, channel_of, cpu_seconds, same_bits
 
 GOALS = {"gpt2-355m": (16.0, 0.9), "llama-3.2-1b": (300.0, 0.85), "llama-eighth": (300.0, 0.85)}
@@ -140,13 +139,13 @@ def measure(
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Prefill", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--model", choices=SHAPES, default="gpt2-355m", help="the shape")
     parser.add_argument("--tokens", type=int, default=128, help="of the prompt")
     for name in ("layers", "vocab", "rows", "block", "most", "heads", "norms"):
         parser.add_argument(f"--{name}", type=int, help="in place of the shape's")
     parser.add_argument("--timing", default=IDEAL, choices=(IDEAL, DRAM), help="of the channels")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     whole, wide, block = SHAPES[given.model]
     whole = dataclasses.replace(whole, context=max(whole.context, 2 * given.tokens))
     config = dataclasses.replace(
@@ -165,7 +164,7 @@ def main() -> int:
         "llm_prefill",
         f"LLM: a prompt of {given.tokens} tokens, {given.timing} channels",
         rows,
-        rest,
+        given.json,
     )
 
 

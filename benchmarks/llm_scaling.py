@@ -17,7 +17,7 @@ from allo.designs.llm.build import Design, memories_and_session, schedule
 from allo.designs.llm.cycles import predict_step
 from allo.designs.llm.network.train import DATA
 from allo.designs.llm.network.weights import load_weights
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 POSITION = 24
 BYTES_PER_CYCLE = 8.0
@@ -44,6 +44,7 @@ def decode(lanes: int, bytes_per_cycle: float | None) -> tuple[int, int, int, fl
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
+    target = command_line(__doc__).parse_args().json
     rows: list[Row] = []
     before = 0
     for lanes in (1, 2, 4, 8):
@@ -81,7 +82,7 @@ def main() -> int:
         )
         if lanes > 8:
             rows.append(Row("bandwidth used", used, "", "limit", 0.8, False))
-    return finish("llm_scaling", f"LLM: one decode step at position {POSITION}", rows)
+    return finish("llm_scaling", f"LLM: one decode step at position {POSITION}", rows, target)
 
 
 def sum_of_weights() -> int:

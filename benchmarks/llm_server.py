@@ -9,7 +9,6 @@ cache. Times are of this machine, whose engine simulates an accelerator: they sa
 
 from __future__ import annotations
 
-import argparse
 import queue
 import sys
 import threading
@@ -27,7 +26,7 @@ from allo.designs.llm.server.models import Prepared, prepare
 from allo.designs.llm.server.protocol.serve import running
 from allo.designs.llm.server.scheduler import Scheduler
 from allo.designs.llm.server.text import GrowingText
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 CONTEXT = 128
 
@@ -105,14 +104,14 @@ def alone(prepared: Prepared, engine: Engine, load: Load) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line(__doc__)
     parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--slots", type=int, default=8)
     parser.add_argument("--model", default="speaker")
     parser.add_argument("--engine", default="cpu")
     parser.add_argument("--batch", type=int, default=1)
-    args, others = parser.parse_known_args()
+    args = parser.parse_args()
     prepared = prepare(args.model, context=CONTEXT, batch=args.batch)
     engine, served = prepared.engine(args.engine), prepared.served
     asked = loads(args.requests)
@@ -158,7 +157,7 @@ def main() -> int:
         Row("median time of an answer", float(np.median([x.whole_s for x in heard])), "s", "worst",
             max(x.whole_s for x in heard)),
     ]  # fmt: skip
-    return finish("llm_server", "A server of a language model", rows, others)
+    return finish("llm_server", "A server of a language model", rows, args.json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ are the proposals and the token before them; passes of the prompt are not counte
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
@@ -31,7 +30,7 @@ from allo.designs.llm.language.speculation import Pass, speculate
 from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.parameters import Wide
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts" / "language_model" / "draft"))
 from prompts import MEASURED  # type: ignore[import-not-found]
@@ -87,7 +86,7 @@ def answered(passes: list[Pass], end: int) -> tuple[list[int], int]:
 
 def main() -> int:
     """Measure, print, write; 1 when an answer differs from plain decoding."""
-    parser = argparse.ArgumentParser()
+    parser = command_line(__doc__)
     parser.add_argument("--tokens", type=int, default=256, help="of an answer at most")
     parser.add_argument("--each", type=int, default=3, help="prompts of each kind")
     parser.add_argument("--ways", nargs="*", help="these alone")
@@ -153,7 +152,7 @@ def main() -> int:
                 figures={**figures, f"{key}.mean.tokens_a_pass": round(mean, 3)},
             )
         )
-    status = finish("llm_speculation", "Tokens a pass", rows, [])
+    status = finish("llm_speculation", "Tokens a pass", rows, args.json)
     return status if equal else 1
 
 

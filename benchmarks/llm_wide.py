@@ -17,7 +17,6 @@ by what foretells those simulated.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import resource
 import sys
@@ -38,7 +37,7 @@ from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide, job_words
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.errors import DTypeWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 CLOCK_MHZ = 300
 POSITION = 127
@@ -187,7 +186,7 @@ def weight_bytes(config: Architecture, wide: Wide) -> int:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Wide", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--model", choices=MODELS, default="gpt2-355m", help="the shape")
     parser.add_argument("--layers", type=int, help="layers, of those that the model has")
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of the weights")
@@ -208,7 +207,7 @@ def main() -> int:
     parser.add_argument("--top", type=int, default=0, help="largest logits to give beside all")
     parser.add_argument("--scaling", action="store_true", help="channels and lanes doubled")
     parser.add_argument("--figure", help="the key under which scripts/figures records the cycles")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     rows: list[Row] = []
     tables = given.tables == "external"
     if given.scaling:
@@ -239,7 +238,7 @@ def main() -> int:
         if given.figure:
             rows[0] = dataclasses.replace(rows[0], figures={given.figure: rows[0].value})
     clock = f"{CLOCK_MHZ if given.scaling else given.clock:g} MHz"
-    return finish("llm_wide", f"LLM: one token, {clock}, {given.timing} channels", rows, rest)
+    return finish("llm_wide", f"LLM: one token, {clock}, {given.timing} channels", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ imported as it is, with its weights in the logic (`weights="embedded"`), samples
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -32,7 +31,7 @@ from allo.designs.quantised import jets
 from allo.frontend import from_qonnx
 from allo.ir.types import Int, UInt
 from benchmarks.device import longest
-from benchmarks.harness import ROOT, Row, finish
+from benchmarks.harness import ROOT, Row, command_line, finish
 
 CLOCK_MHZ = 150.0
 INSTANCE = re.compile(
@@ -212,14 +211,14 @@ def imported(clock: float, samples: int) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Networks of lookup tables", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--clock", type=float, default=CLOCK_MHZ)
     parser.add_argument("--imported-clock", type=float, default=IMPORTED_MHZ)
     parser.add_argument("--samples", type=int, default=256)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     rows = [*measure(given.clock, given.samples), *imported(given.imported_clock, given.samples)]
     rows += [row for inputs in SIZES for row in random_tables(inputs)]
-    return finish("lut_networks", "Networks of lookup tables", rows, rest)
+    return finish("lut_networks", "Networks of lookup tables", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import numpy as np
 from allo.backend.sim.dram.channel import DramChannel
 from allo.backend.sim.dram.devices import DDR4_2400, DEVICES, HBM2, Device
 from benchmarks import memory_switch as switch
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 SEQUENTIAL, STRIDED = 0.05, 0.15
 PATTERN = "T[i] = (i * S) mod W, bursts of B bytes"
@@ -127,6 +127,7 @@ def across(count: int = 1500) -> list[Figure]:
 
 def main() -> int:
     """Measure, print, write; 1 when a figure is out of its limit."""
+    target = command_line(__doc__).parse_args().json
     held = [*figures(), *across()]
     rows = [
         Row(
@@ -166,7 +167,7 @@ def main() -> int:
             ),
             Row(f"{kind}, host time of a request", spent * 1e6, "µs", "limit", 1.0, at_most=True),
         ]
-    return finish("memory_model", f"Dynamic memory against measurements, {PATTERN}", rows)
+    return finish("memory_model", f"Dynamic memory against measurements, {PATTERN}", rows, target)
 
 
 if __name__ == "__main__":

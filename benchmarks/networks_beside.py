@@ -16,7 +16,6 @@ weights, FINN's of this perceptron and of a trained CNV.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from allo.designs.quantised.perceptrons_beside import folds_for, shapes_of, side
 from allo.designs.quantised.products_beside import products_beside
 from allo.frontend import from_qonnx, from_tflite
 from allo.ir.types import int8
-from benchmarks.harness import Row, finish, networks_of_others
+from benchmarks.harness import Row, command_line, finish, networks_of_others
 
 BOARD = board("pynq-z2")
 """A Zynq-7020."""
@@ -210,14 +209,14 @@ def rows_of(name: str, folder: Path, samples: int) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser()
+    parser = command_line(__doc__)
     parser.add_argument("--folder", type=Path, help="where the networks are")
     parser.add_argument("--samples", type=int, default=16, help="of the smaller call, on arrays")
     parser.add_argument("--network", nargs="+", choices=NETWORKS, default=list(NETWORKS))
-    arguments, options = parser.parse_known_args()
+    arguments = parser.parse_args()
     folder = networks_of_others(arguments.folder)
     rows = [row for name in arguments.network for row in rows_of(name, folder, arguments.samples)]
-    return finish("networks_beside", "Layers side by side", rows, options)
+    return finish("networks_beside", "Layers side by side", rows, arguments.json)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ published designs have all layers at once.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from allo.models.integers.reference import Reference
 from allo.qonnx.entry import converted, reference_of
 from allo.qonnx.nodes.floats import in_floats
 from allo.qonnx.reading import read
-from benchmarks.harness import Row, finish, networks_of_others
+from benchmarks.harness import Row, command_line, finish, networks_of_others
 
 DEVICE = board("pynq-z2").family
 EDGE = 1e-4
@@ -182,12 +181,12 @@ def rows_of(name: str, folder: Path, inputs: int, images: int) -> list[Row]:
 
 def main() -> int:
     """Compare, simulate, print, write; 1 when something differs, or a file is not there."""
-    parser = argparse.ArgumentParser(description="QONNX networks", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--network", nargs="+", choices=list(NETWORKS), default=list(NETWORKS))
     parser.add_argument("--inputs", type=int, default=100)
     parser.add_argument("--images", type=int, default=2)
     parser.add_argument("--folder", type=Path)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     folder = networks_of_others(given.folder, "qonnx")
     warnings.simplefilter("ignore", ClockWarning)
     rows: list[Row] = []
@@ -195,7 +194,7 @@ def main() -> int:
         found = rows_of(name, folder, given.inputs, given.images)
         print(f"{name}: {found[0].value:,.0f} cycles; {found[0].note}", flush=True)
         rows += found
-    return finish("networks_qonnx", "QONNX networks", rows, rest)
+    return finish("networks_qonnx", "QONNX networks", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ of one image.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from allo.tflite.entry import example_inputs
 from allo.tflite.network import Network
 from allo.tflite.reader import read_network
 from allo.tflite.reference import Integers
-from benchmarks.harness import Row, finish, networks_of_others
+from benchmarks.harness import Row, command_line, finish, networks_of_others
 
 DEVICE, CLOCK_MHZ = board("pynq-z2").family, 100
 
@@ -137,18 +136,18 @@ def rows_of(name: str, folder: Path, inputs: int, images: int, lanes: int) -> li
 
 def main() -> int:
     """Compare, simulate, print, write; 1 when a result differs, or a file is not there."""
-    parser = argparse.ArgumentParser(description="TFLite networks", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--network", nargs="+", choices=list(NETWORKS), default=list(NETWORKS))
     for name, value in (("inputs", 100), ("images", 1), ("lanes", 8)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--folder", type=Path)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     folder = networks_of_others(given.folder, "tflite")
     rows: list[Row] = []
     for name in given.network:
         rows += rows_of(name, folder, given.inputs, given.images, given.lanes)
         print(f"{rows[-2].what}: {rows[-2].value:,.0f} cycles; {rows[-2].note}", flush=True)
-    return finish("networks_tflite", "TFLite networks of MLPerf Tiny", rows, rest)
+    return finish("networks_tflite", "TFLite networks of MLPerf Tiny", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ sums share adders. The clock is 100 MHz.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from allo.backend.rtl.operators.compressors import INSIDE
 from allo.backend.synth import synthesize
 from allo.customize import Schedule
 from allo.ir.types import Int, UInt, int32
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 VECTORS, ROWS = 8, 64
 CLOCK_MHZ = 100.0
@@ -169,14 +168,14 @@ def measure(case: Case, families: Sequence[str]) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Sums of bits", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--only", nargs="*", choices=list(CASES), default=list(CASES))
     parser.add_argument(
         "--family", nargs="*", default=[DEFAULT_DEVICE], help="devices of the tables"
     )
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     rows = [row for name in given.only for row in measure(CASES[name](), given.family)]
-    return finish("popcounts", "Sums of bits", rows, rest)
+    return finish("popcounts", "Sums of bits", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ estimate of the build.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from statistics import median
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 
 from allo.backend.devices import DEFAULT_DEVICE, routed
 from allo.errors import AlloError
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.recurrent_kernels import RECURRENCES, Recurrence
 
 CLOCKS = {DEFAULT_DEVICE: 300, routed()[0]: 100}
@@ -79,11 +78,11 @@ def measure(case: Recurrence, device: str, *, route: bool) -> list[Row]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser = command_line(__doc__)
     names = [case.kernel.__name__ for case in RECURRENCES]
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--route", action="store_true", help="ask nextpnr for the clock on ECP5")
-    options, rest = parser.parse_known_args()
+    options = parser.parse_args()
     rows = [
         row
         for device in CLOCKS
@@ -91,7 +90,7 @@ def main() -> int:
         if case.kernel.__name__ in options.only
         for row in measure(case, device, route=options.route)
     ]
-    return finish("recurrences", "Loops that wait for themselves", rows, rest)
+    return finish("recurrences", "Loops that wait for themselves", rows, options.json)
 
 
 if __name__ == "__main__":

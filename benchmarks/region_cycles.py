@@ -14,7 +14,6 @@ without delays of memories or streams outside, before it is counted.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -35,7 +34,7 @@ from allo.designs.gallery.catalogue import ENTRIES
 from allo.errors import AlloError, DeadlockError, PredictionError
 from allo.ir.types import int8, int32
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
-from benchmarks.harness import ROOT, Row, finish
+from benchmarks.harness import ROOT, Row, command_line, finish
 from tests.dataflow.networks import random_network, schedule_of
 from tests.fuzz.generator.make import make_program
 from tests.fuzz.generator.values import inputs
@@ -218,15 +217,15 @@ def _row(family: str, tally: Tally) -> Row:
 
 def main() -> int:
     """Compare, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line(__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--family", choices=list(FAMILIES), action="append")
     parser.add_argument("--suite", nargs="+", default=[], metavar="FOLDER", help="of tests")
-    chosen, rest = parser.parse_known_args()
+    chosen = parser.parse_args()
     rows = [of_tests(folder) for folder in chosen.suite]
     if not chosen.suite or chosen.family:
         rows += [measure(family, chosen.seeds) for family in chosen.family or FAMILIES]
-    return finish("region_cycles", "Cycles of regions, foretold and counted", rows, rest)
+    return finish("region_cycles", "Cycles of regions, foretold and counted", rows, chosen.json)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from allo.backend.rtl.resources.build import Graph
 from allo.backend.rtl.resources.cover import Cover
 from allo.backend.rtl.resources.drawn import DrawnModule, drawn_modules
 from allo.backend.rtl.resources.timing import Timer
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from tests.devices import test_routed_delays as routed
 from tests.netlist.reader import read_netlist
 
@@ -130,6 +130,7 @@ def fit(delays: SignalDelays, timed: list[Timed]) -> SignalDelays:
 
 def main() -> int:
     """Fit, print, and write JSON."""
+    target = command_line(__doc__).parse_args().json
     now = family(DEVICE).signals
     timed = [*structures(), *cores()]
     fitted = [one for one in timed if half_of(one.name) == "fitted"]
@@ -147,7 +148,7 @@ def main() -> int:
                     o for o in timed if half_of(o.name) == half and o.core == (kind == "cores")
                 ]
                 rows.append(_row(name, kind, half, [one.error(delays) for one in these]))
-    return finish("routed_halves", "Delays fitted to half of what was routed", rows)
+    return finish("routed_halves", "Delays fitted to half of what was routed", rows, target)
 
 
 def _row(name: str, kind: str, half: str, errors: list[float]) -> Row:

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from benchmarks.engine import inputs, operations, row_engine
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 SIZES = (8, 1024, 64)
 LANES = 64
@@ -21,6 +21,7 @@ LANES = 64
 
 def main() -> int:
     """Measure with an empty cache, print, write; 1 when the limit fails or the results differ."""
+    target = command_line(__doc__).parse_args().json
     arrays = inputs(SIZES)
     on_cpu = tuple(a.copy() for a in arrays)
     schedule = row_engine(SIZES, LANES)
@@ -52,7 +53,7 @@ def main() -> int:
         Row("float-unit utilisation", busy, "", "limit", 0.9, False),
         Row("measured cycles", hardware.cycles, "", "predicted", hardware.report.cycles),
     ]
-    return finish("row_engine_64", f"RTL: {LANES} float pairs in Verilator", rows)
+    return finish("row_engine_64", f"RTL: {LANES} float pairs in Verilator", rows, target)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import numpy as np
 
 from allo.backend.sim import external_memory
 from allo.designs.external import convolution, gemm
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 CLOCK = 300
 LEAST, MOST_OFF = 0.9, 0.03
@@ -117,9 +117,12 @@ def rows_of(name: str, design: ModuleType, sizes: tuple[Any, Any], draw: Any) ->
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails or an element is wrong."""
+    target = command_line(__doc__).parse_args().json
     rows = rows_of("gemm", gemm, (PART_OF_PRODUCT, PRODUCT), product)
     rows += rows_of("convolution", convolution, (PART_OF_IMAGE, IMAGE), image)
-    return finish("rtl_external", "Arrays that do not fit on chip, from channels of HBM2", rows)
+    return finish(
+        "rtl_external", "Arrays that do not fit on chip, from channels of HBM2", rows, target
+    )
 
 
 if __name__ == "__main__":

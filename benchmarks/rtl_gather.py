@@ -21,7 +21,7 @@ from allo.backend.sim.dram.channel import DramChannel
 from allo.backend.sim.dram.devices import HBM2
 from allo.ir.types import int32
 from benchmarks.external_runs import CLOCK, COUNT, ELEMENTS, on_channels, request_rows
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 ARRAYS = ("at", "x", "y")
 
@@ -52,6 +52,7 @@ def design(outstanding: int) -> Any:
 
 def main() -> int:
     """Measure, print, write; 1 when the limit is missed or an element is wrong."""
+    target = command_line(__doc__).parse_args().json
     rng = np.random.default_rng(0)
     places = rng.integers(0, ELEMENTS, COUNT).astype(np.int32)
     x = rng.integers(-(2**31), 2**31, ELEMENTS, dtype=np.int64).astype(np.int32)
@@ -63,7 +64,7 @@ def main() -> int:
         if not np.array_equal(y, x[places]):
             raise SystemExit("rtl_gather: elements differ from NumPy's")
         rows += request_rows("gather", ran, limit(places, outstanding), outstanding)
-    return finish("rtl_gather", "Random words of 4 bytes from a channel of HBM2", rows)
+    return finish("rtl_gather", "Random words of 4 bytes from a channel of HBM2", rows, target)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import numpy as np
 
 from allo.dialects.reports.figures import DesignReport, LoopReport
 from benchmarks.engine import inputs, operations, row_engine
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 SIZES = (60, 80, 70)
 LANES = 8
@@ -29,6 +29,7 @@ def _flat(loops: list[LoopReport]) -> list[LoopReport]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails or the results differ."""
+    target = command_line(__doc__).parse_args().json
     arrays = inputs(SIZES)
     on_cpu = tuple(a.copy() for a in arrays)
     schedule = row_engine(SIZES, LANES)
@@ -73,7 +74,9 @@ def main() -> int:
             note=unbanked.limit,
         ),
     ]
-    return finish("rtl_gemm", f"RTL: fp32 gemm {'×'.join(map(str, SIZES))}, {LANES} lanes", rows)
+    return finish(
+        "rtl_gemm", f"RTL: fp32 gemm {'×'.join(map(str, SIZES))}, {LANES} lanes", rows, target
+    )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ simulation for a U55C at 220 to 250 MHz, transfers counted.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +27,7 @@ from allo.backend.sim.boundary.traffic import DRAM, IDEAL
 from allo.customize import Schedule
 from allo.designs.polybench.memory import NAMES, Design, load
 from benchmarks.external_runs import same_as_cpu
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 PUBLISHED = {
     "gesummv": 24.6,
@@ -169,18 +168,18 @@ def row_of(name: str, which: str, timing: str, switch: str = "auto") -> Row:
 
 def main() -> int:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="PolyBench from external memory", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--kernel", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--channels", nargs="+", choices=CHANNELS, default=tuple(CHANNELS))
     parser.add_argument("--timing", choices=(IDEAL, DRAM), default=DRAM)
     parser.add_argument("--switch", choices=("auto", "on"), default="auto")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     how = given.timing, given.switch
     rows = [row_of(name, which, *how) for name in given.kernel for which in given.channels]
     title = (
         f"PolyBench MEDIUM, fp32, over AXI4 from {given.timing} channels of {KIND}, estimated clock"
     )
-    return finish("rtl_memory", title, rows, rest)
+    return finish("rtl_memory", title, rows, given.json)
 
 
 if __name__ == "__main__":

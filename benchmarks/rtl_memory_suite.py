@@ -13,7 +13,6 @@ cycles at the clock that the report estimates.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import Any
 
@@ -24,7 +23,7 @@ from allo.customize import Schedule
 from allo.designs.polybench.kernels import load
 from allo.designs.polybench.memory.rest.suite import NAMES, OWN, arrays_of, schedule
 from benchmarks.external_runs import same_as_cpu
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 KIND, CLOCK = "hbm2", 300.0
 SIMULATED, FORETOLD = "small", "medium"
@@ -93,16 +92,16 @@ def row_of(name: str, timing: str) -> Row:
 
 def main() -> int:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="PolyBench from external memory", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--kernel", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--timing", choices=(IDEAL, DRAM), default=DRAM)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     rows = []
     for name in given.kernel:
         rows.append(row_of(name, given.timing))
         print(rows[-1].what, f"{rows[-1].value:,}", rows[-1].note, flush=True)
     title = f"PolyBench, fp32 and int32, over AXI4 from {given.timing} channels of {KIND}"
-    return finish("rtl_memory_suite", title, rows, rest)
+    return finish("rtl_memory_suite", title, rows, given.json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ with the CPU build of the source without a schedule. The published figures were 
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import warnings
@@ -23,7 +22,7 @@ from rich.table import Table
 from allo.customize import Schedule
 from allo.designs.polybench.open.cases import CASES, NAMES, Case
 from allo.errors import DTypeWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 CLOCK_MHZ = 1000 / 7
 FACTOR = 10
@@ -134,12 +133,12 @@ def means(found: list[Figures]) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails or the results differ."""
-    parser = argparse.ArgumentParser(description="Open flows", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--kernel", nargs="*", choices=NAMES, default=NAMES, help="only these")
     parser.add_argument("--engine", choices=("jit", "verilator"), default="jit")
     parser.add_argument("--clock", type=float, default=CLOCK_MHZ, help="in MHz")
     parser.add_argument("--pipeline-only", action="store_true", help="without best schedules")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore", DTypeWarning)
     found = [
         measure(case, given.engine, given.clock, best=not given.pipeline_only)
@@ -149,7 +148,7 @@ def main() -> int:
     Console().print(table(found))
     rows = [row for figures in found for row in rows_of(figures)]
     title = f"int32 kernels at {given.clock:.0f} MHz against published open flows"
-    return finish("rtl_open", title, [*rows, *means(found)], rest)
+    return finish("rtl_open", title, [*rows, *means(found)], given.json)
 
 
 if __name__ == "__main__":

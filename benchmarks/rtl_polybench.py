@@ -25,7 +25,6 @@ share of a U280 is compared with Stream-HLS (``polybench_shares.py``).
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -38,7 +37,7 @@ import numpy as np
 from allo.backend.devices import DEFAULT_DEVICE, resources_of
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.polybench_bounds import FED, LOWER, REASONS, Bound, asked_mhz, bound
 from benchmarks.polybench_shares import STREAM_HLS, WANTED, Taken, gain, mean, microseconds
 from tests.designs.by_hand import NAMES, Budgeted, load, most_pairs
@@ -266,7 +265,7 @@ def shares(column: str, names: Sequence[str], measured: Sequence[Measured]) -> l
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails or results differ."""
-    parser = argparse.ArgumentParser(description="PolyBench on budgets", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--kernel", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--budget", nargs="+", type=int, choices=BUDGETS, default=[*BUDGETS])
     parser.add_argument("--equal-pairs", action="store_true", help="a pair for every 5 DSPs")
@@ -274,7 +273,7 @@ def main() -> int:
     parser.add_argument("--subnormals", choices=("keep", "flush"), default="flush")
     parser.add_argument("--simulate", action="store_true", help="all rows, which takes minutes")
     parser.add_argument("--report", action="store_true", help="emit and simulate nothing")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore", CapacityWarning)
     rows, columns = [], []
     for budget in given.budget:
@@ -299,7 +298,7 @@ def main() -> int:
         columns += shares(title, given.kernel, measured)
     title = "PolyBench MEDIUM, fp32, on budgets of DSPs"
     name = "rtl_polybench_pairs" if given.equal_pairs else "rtl_polybench"
-    status = finish(name, title, [*rows, *columns], rest)
+    status = finish(name, title, [*rows, *columns], given.json)
     for key, reason in REASONS.items():
         if key:
             print(f"({key}) {reason}")

@@ -22,7 +22,7 @@ from allo.backend.sim.dram.channel import DramChannel
 from allo.backend.sim.dram.devices import HBM2
 from allo.ir.types import int32
 from benchmarks.external_runs import CLOCK, COUNT, ELEMENTS, on_channels, request_rows
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 ARRAYS = ("at", "v", "B")
 
@@ -71,6 +71,7 @@ def expected(places: np.ndarray, v: np.ndarray, B: np.ndarray, *, updates: bool)
 
 def main() -> int:
     """Measure, print, write; 1 when a limit is missed or an element is wrong."""
+    target = command_line(__doc__).parse_args().json
     rng = np.random.default_rng(0)
     places = rng.integers(0, ELEMENTS, COUNT).astype(np.int32)
     v = rng.integers(-1000, 1000, COUNT).astype(np.int32)
@@ -86,7 +87,7 @@ def main() -> int:
                 raise SystemExit("rtl_scatter: elements differ from NumPy's")
             most = limit(places, outstanding, updates=updates)
             rows += request_rows(name, ran, most, outstanding)
-    return finish("rtl_scatter", "Random stores of 4 bytes to a channel of HBM2", rows)
+    return finish("rtl_scatter", "Random stores of 4 bytes to a channel of HBM2", rows, target)
 
 
 if __name__ == "__main__":

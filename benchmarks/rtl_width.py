@@ -26,7 +26,7 @@ from allo import Partition
 from allo.customize import Schedule
 from allo.errors import DTypeWarning
 from allo.ir.types import UInt, float32, int8, int32
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 ROWS, COLUMNS, DEPTH = 200, 220, 240
 PAIRS = {44: (1, 44), 440: (2, 220), 1760: (8, 220)}
@@ -211,14 +211,13 @@ def growth(rows: list[Row]) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line(__doc__)
     parser.add_argument("--quick", action="store_true", help="only the smallest widths")
     parser.add_argument(
         "--only", nargs="+", choices=ENTRIES, metavar="ENTRY", help=f"of {', '.join(ENTRIES)}"
     )
     parser.add_argument("--limit", type=float, default=600.0, help="seconds an entry may take")
     parser.add_argument("--engine", choices=MODEL_SECONDS, help="only its models")
-    parser.add_argument("--json", default="", help="where to write the figures")
     parser.add_argument("--entry", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.entry:
@@ -231,8 +230,7 @@ def main() -> int:
         kernel, width = entry.split(":")
         rows += rows_of(kernel, int(width), engines, given.limit)
     title = "Width: CPU seconds from Python to Verilog and to simulation models"
-    target = ["--json", given.json] if given.json else []
-    return finish("rtl_width", title, [*rows, *growth(rows)], target)
+    return finish("rtl_width", title, [*rows, *growth(rows)], given.json)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import numpy as np
 import allo
 from allo.ir.types import int32
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 
 SIZES = {8: 20_000, 16: 4_000}
 """Cells on a side, and the length of the products."""
@@ -72,8 +72,9 @@ def measure(size: int, length: int, runs: int = RUNS) -> Row:
 
 def main() -> int:
     """Measure, print, write."""
+    target = command_line(__doc__).parse_args().json
     rows = [measure(size, length) for size, length in SIZES.items()]
-    return finish("sim_arrays", "Systolic arrays in process and in Verilator", rows)
+    return finish("sim_arrays", "Systolic arrays in process and in Verilator", rows, target)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ must come back with the scripts of a sweep in this process.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from typing import Any
 
 import allo
 from allo.explore.sweep import Found, Point
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.kernels import wide
 
 WORKERS = 2
@@ -53,9 +52,9 @@ def on_dask(function: Any, points: list[int]) -> list[Point]:
 
 def main() -> int:
     """Sweep, end a worker, compare, print, write; 1 when a point is lost."""
-    parser = argparse.ArgumentParser(description="sweeps on Dask", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--points", type=int, default=6)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     points = [4 * (n + 1) for n in range(given.points)]
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
@@ -72,7 +71,7 @@ def main() -> int:
         Row("points that came back the same", same, "", "points", len(points), False, note=note),
         Row("workers ended on the way", int(ended), "", "asked", 1, False),
     ]
-    return finish("sweep_dask", f"A sweep on {WORKERS} workers of Dask", rows, rest)
+    return finish("sweep_dask", f"A sweep on {WORKERS} workers of Dask", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ jets.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import zipfile
 
@@ -23,7 +22,7 @@ from allo.frontend import from_trees
 from allo.ir.types import UInt
 from allo.qonnx.packages import load
 from allo.qonnx.trees.reading import read_ensemble
-from benchmarks.harness import ROOT, Row, finish
+from benchmarks.harness import ROOT, Row, command_line, finish
 
 FOLDER = ROOT / "tests" / "qonnx" / "trees"
 CLOCK_MHZ = 400.0
@@ -75,10 +74,10 @@ def measure(clock: float) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Ensembles of trees", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--clock", type=float, default=CLOCK_MHZ)
-    given, rest = parser.parse_known_args()
-    return finish("trees", "Ensembles of trees", measure(given.clock), rest)
+    given = parser.parse_args()
+    return finish("trees", "Ensembles of trees", measure(given.clock), given.json)
 
 
 if __name__ == "__main__":

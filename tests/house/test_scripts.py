@@ -71,6 +71,7 @@ def test_a_set_up_environment_is_left_alone(tmp_path: Path) -> None:
     [
         ("demo", "nonsense", "there is no demonstration 'nonsense' in scripts/demos."),
         ("bench", "nonsense", "there is no benchmark 'nonsense'."),
+        ("bench", "--help", "options are those of a benchmark: scripts/bench NAME --help"),
     ],
 )
 def test_an_unknown_name_is_refused(script: str, name: str, message: str, tmp_path: Path) -> None:
