@@ -7,7 +7,7 @@ compares some.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,19 @@ from allo import bitexact
 from allo.designs.llm.checkpoints import blocks, float_model, integer_model
 from allo.designs.llm.network import reference
 from allo.designs.llm.wide import reference as wide_reference
+from allo.designs.llm.wide.block import reference as rows_reference
+from allo.designs.llm.wide.block.reference import RowsGPT
+from allo.designs.llm.wide.block.rows import Rows
 
-MODULES = bitexact, blocks, float_model, integer_model, reference, wide_reference
+MODULES = (
+    bitexact,
+    blocks,
+    float_model,
+    integer_model,
+    reference,
+    wide_reference,
+    rows_reference,
+)
 """Whose functions compute a model."""
 
 
@@ -69,3 +80,28 @@ class Device:
     def back(self, values: Any) -> np.ndarray:
         """An array of the device for NumPy."""
         return self.arrays.asnumpy(values) if self.gpu else np.asarray(values)
+
+
+@dataclass(slots=True)
+class RowsOnDevice:
+    """A model of rows whose steps a device computes, between NumPy's rows and NumPy's logits.
+
+    Attributes:
+        hidden: what the last step ended in.
+    """
+
+    device: Device
+    model: RowsGPT
+    hidden: np.ndarray = field(init=False)
+
+    def step(self, rows: Rows, spoken: int = 1) -> np.ndarray:
+        """The logits after the last rows.
+
+        Raises:
+            PositionError: the accelerator does not take these rows.
+        """
+        put = self.device.put
+        moved = Rows(*(put(getattr(rows, of.name)) for of in fields(Rows)))
+        logits = self.device.back(self.model.step(moved, spoken))
+        self.hidden = self.device.back(self.model.hidden)
+        return logits

@@ -58,6 +58,7 @@ BENCHMARKS = (
     Benchmark(("least",), "least_intervals", slow=True),
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("smollm2",), "llm_perplexity", slow=True),  # hours of CPU; minutes with --gpu
+    Benchmark(("smollm2",), "llm_speculation", ("--tokens", "200"), slow=True),  # likewise
     Benchmark(("memory",), "rtl_memory", ("--timing", "dram"), slow=True),
     Benchmark(("memory",), "rtl_memory_suite", ("--timing", "dram"), slow=True),
     Benchmark(("networks",), "autoschedule_models", slow=True),

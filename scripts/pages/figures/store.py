@@ -22,7 +22,7 @@ LESS_IS_BETTER = frozenset(
     "cycles ii interval depth latency units dsp lut ff bram uram srl lutram bytes bits ms percent_off "
     "perplexity".split()
 )
-MORE_IS_BETTER = frozenset("mhz share rate kernels loops".split())
+MORE_IS_BETTER = frozenset("mhz share rate kernels loops tokens".split())
 _LAST_WORD = re.compile(r"[a-z]+(?:_off)?$")
 
 Number = int | float
