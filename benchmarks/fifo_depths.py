@@ -6,8 +6,8 @@ The models are those of ``designs/networks``, with every layer a process that re
 (``designs/networks/streamed``), float32, for a U280 at 300 MHz. ``size_fifos`` finds the smallest depths with
 which the design takes as many cycles as with FIFOs that are never full. Bits are words times bits of a word,
 against FIFOs that hold every word that passes through them; the limit is the 2 % that FIFOAdvisor published
-for block RAM at 1.00 times the latency. Seconds are of a processor: those of the search, which times hundreds
-of runs, without those of the build before it.
+for block RAM at 1.00 times the latency. Seconds are of a processor: those of ``size_fifos``, which builds the
+design and then times tens of runs of it. What any first build makes, such as operators, is made before.
 
 Each design is then simulated in process with these depths: its cycles must be those foretold, all its results
 the bits of the CPU build, and within 1e-4 of the largest element of NumPy's.
@@ -53,7 +53,7 @@ def rows_of(name: str, simulate: bool) -> list[Row]:
     """One model."""
     model = STREAMED[name]
     schedule = scheduled(model, DEPTH)
-    schedule.build(target="verilog", **OPTIONS)  # the search takes it from the cache
+    schedule.build(target="verilog", **OPTIONS)
     began = time.process_time()
     found = schedule.size_fifos(**OPTIONS)
     seconds = time.process_time() - began

@@ -15,7 +15,12 @@ from typing import Any, Protocol
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import AlloError
-from allo.dialects.streams.loops.attempts import OVERLAP, LoopToTry, with_attempts
+from allo.dialects.streams.loops.attempts import (
+    OVERLAP,
+    LoopToTry,
+    NothingTried,
+    with_attempts,
+)
 
 from .compiled import CompiledModule
 from .graph.nodes import Array
@@ -67,7 +72,7 @@ def choose_loops[C: Compiling](
     plain = _Design(*attempt(with_attempts(module, ()), False))
     try:
         trial = _Design(*attempt(with_attempts(module, tried), True))
-    except AlloError:
+    except (AlloError, NothingTried):
         return Chosen(plain.compiler, plain.top, [])
     made = trial.regions(tried)
     each = (_found(loop, region, plain, trial) for loop, region in made.items())

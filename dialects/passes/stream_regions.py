@@ -58,7 +58,10 @@ def make_plain_regions(module: ir.Module) -> None:
                 continue
             network = None
             with suppress(IllegalTransformError):
-                network = _checked(module, function)
+                found = _ordered(module, function)
+                check_memories(found)  # before the depths, which take longer
+                found.check_depths()
+                network = found
             if network is not None:
                 _make_region(module, network)
 
@@ -70,10 +73,15 @@ def _arrays(function: ir.Operation, *, plain: bool) -> list[StreamArray]:
 
 
 def _checked(module: ir.Module, function: ir.Operation) -> Network:
-    network = Network(module.operation, function, stream_arrays(function))
-    network.check_order()
+    network = _ordered(module, function)
     network.check_depths()
     check_memories(network)
+    return network
+
+
+def _ordered(module: ir.Module, function: ir.Operation) -> Network:
+    network = Network(module.operation, function, stream_arrays(function))
+    network.check_order()
     return network
 
 

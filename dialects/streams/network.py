@@ -11,6 +11,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from .._mlir import ir
 from ..affine.loops import string_attribute
@@ -43,8 +44,7 @@ class StreamArray:
         return place_of(self.value.owner.operation)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One write or read of a FIFO; ``iteration`` numbers those of pipelined loops, 0 elsewhere."""
 
     fifo: Fifo
@@ -62,8 +62,7 @@ class Ends:
     reader: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(NamedTuple):
     """What a process does at once: one step, or those of an iteration of a pipelined loop.
 
     Attributes:
@@ -71,12 +70,7 @@ class _Turn:
     """
 
     steps: tuple[Step, ...]
-    change: Counter[Fifo]
-
-    @property
-    def most(self) -> dict[Fifo, int]:
-        """How much each FIFO must hold for it."""
-        return {fifo: abs(many) for fifo, many in self.change.items()}
+    change: dict[Fifo, int]
 
     def blocked(self, fill: Mapping[Fifo, int], room: Mapping[Fifo, int]) -> Step | None:
         """A step for which there is no element, or no room."""
@@ -89,12 +83,14 @@ class _Turn:
 def _turns(steps: Sequence[Step]) -> list[_Turn]:
     found = []
     for iteration, group in groupby(steps, key=lambda s: s.iteration):
-        members = list(group)
-        for together in [members] if iteration else [[step] for step in members]:
-            change: Counter[Fifo] = Counter()
-            for step in together:
-                change[step.fifo] += 1 if step.writes else -1
-            found.append(_Turn(tuple(together), change))
+        if not iteration:
+            found += [_Turn((s,), {s.fifo: 1 if s.writes else -1}) for s in group]
+            continue
+        members = tuple(group)
+        change: dict[Fifo, int] = {}
+        for step in members:
+            change[step.fifo] = change.get(step.fifo, 0) + (1 if step.writes else -1)
+        found.append(_Turn(members, change))
     return found
 
 
@@ -140,6 +136,7 @@ class Network:
         self.steps: list[list[Step]] = self._all_steps(few=self._repeated)
         self.ends: dict[Fifo, Ends] = {}
         self.after: dict[int, frozenset[int]] = {}
+        self._turned: tuple[bool, list[list[_Turn]]] | None = None
 
     def name(self, fifo: Fifo) -> str:
         """``A_fifo[0, 1]``."""
@@ -319,12 +316,16 @@ class Network:
             help=help,
         )
 
-    def _counted(self) -> list[list[Step]]:
-        """The steps whose end tells whether all processes end.
+    def _counted(self) -> list[list[_Turn]]:
+        """The turns whose end tells whether all processes end; the same for all depths.
 
         Iterations cannot stand for others where a process waits for the end of another one.
         """
-        return self._all_steps(few=False) if self._repeated and self.after else self.steps
+        whole = self._repeated and bool(self.after)
+        if self._turned is None or self._turned[0] != whole:
+            counted = self._all_steps(few=False) if whole else self.steps
+            self._turned = whole, [_turns(steps) for steps in counted]
+        return self._turned[1]
 
     def find_stuck(self) -> tuple[int, Step] | None:
         """A process that waits for ever, by number, and the step it waits at; None where none does."""
@@ -332,8 +333,8 @@ class Network:
 
     def needed_depth(self) -> int | None:
         """The least depth of all FIFOs with which it works."""
-        counted = self._counted()
-        most = max(Counter(s.fifo for steps in counted for s in steps).values())
+        turns = (turn for each in self._counted() for turn in each)
+        most = max(Counter(step.fifo for turn in turns for step in turn.steps).values())
         if self._stuck(dict.fromkeys(self.ends, most)) is not None:
             return None
         low, high = 1, most
@@ -350,11 +351,12 @@ class Network:
 
         An iteration of a pipelined loop begins when all it reads is there and all it writes has room.
         """
-        turns = [_turns(steps) for steps in self._counted()]
+        turns = self._counted()
         room = dict(depths)
         for turn in (t for each in turns for t in each):
-            for fifo, many in turn.most.items():
-                room[fifo] = max(room[fifo], many)
+            for fifo, many in turn.change.items():
+                if abs(many) > room[fifo]:  # a FIFO holds what one turn passes
+                    room[fifo] = abs(many)
         fill: Counter[Fifo] = Counter()
         at = [0] * len(turns)
         waiting: set[int] = set()

@@ -36,7 +36,7 @@ from ..core.signature import callee_of, functions_of, signature_of, symbol
 from ..diagnostics import DataflowWarning
 from ..passes.fold_views import fold_views
 from .concurrency import Concurrency, find_concurrency
-from .loops.attempts import OVERLAP
+from .loops.attempts import OVERLAP, NothingTried
 from .loops.cells import LOADS, STORES, is_variable, make_cells, read_before, sink_settings
 from .loops.iterations import Needs, find_needs, finish_time
 from .out_arrays import declare_results
@@ -64,11 +64,15 @@ def make_task_regions(
         checked: whether the build checks subscripts or dependences while it runs; then the order of
             the program is kept, so that the first error is the program's first.
         quiet: whether the warnings were given when the module was read before.
+
+    Raises:
+        NothingTried: there are loops that a target tries, and none of them became a region.
     """
     marked = functions_of(module.operation).values()
     if not any(_is_asked(f) or _marked_loops(f) for f in marked):
         return []
     told: list[str] = []
+    tried = made = 0
     with module.context, ir.Location.unknown():
         fold_views(module)
         inlined = _inlined(module)
@@ -76,12 +80,17 @@ def make_task_regions(
         names = [name for name, function in functions.items() if _is_asked(function)]
         for name, function in functions.items():
             for loop in _marked_loops(function):
+                attempt = OVERLAP in loop.attributes
+                tried += attempt
                 try:
                     _check(loop, name in inlined or _is_unrolled(loop), checked=checked)
                     _make_loop(module, function, loop)
+                    made += attempt
                 except _RefusedError as refused:
-                    if OVERLAP not in loop.attributes:
+                    if not attempt:
                         told.append(refused.said(loop))
+        if tried and not made:
+            raise NothingTried
         for name in names:
             try:
                 _check(functions[name], name in inlined, checked=checked)

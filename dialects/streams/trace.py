@@ -133,6 +133,10 @@ class Trace:
         """Whether the process touches no watched array."""
         return not self._nodes
 
+    def fewest(self) -> int:
+        """How many events there are at least; loops count whose bounds are constants."""
+        return _fewest(self._nodes)
+
     def repeated(self) -> Repeated | None:
         """What the process does in each iteration of its one loop; None where it is no such process."""
         loop = self._loop_alone()
@@ -321,25 +325,48 @@ def _range_of(loop: Loop, env: Environment) -> tuple[int, int]:
     return max(f(env) for f in loop.lower), min(f(env) for f in loop.upper)
 
 
+def _fewest(nodes: Sequence[Node]) -> int:
+    found = 0
+    for node in nodes:
+        if isinstance(node, Access):
+            found += 1
+        elif isinstance(node, Loop):
+            try:
+                low, high = _range_of(node, [])
+            except IndexError:  # an index of a loop around is in its bounds
+                continue
+            found += len(range(low, high, node.step)) * _fewest(node.body)
+        else:
+            found += min(_fewest(node.then), _fewest(node.otherwise))
+    return found
+
+
 def _run(
     nodes: Sequence[Node], env: Environment, numbers: Iterator[int], iteration: int
 ) -> Iterator[Event]:
     for node in nodes:
         if isinstance(node, Access):
-            if node.subscripts is None:
-                yield node, None, iteration
-            else:
-                yield node, tuple(f(env) for f in node.subscripts), iteration
+            yield _event(node, env, iteration)
         elif isinstance(node, Loop):
             low, high = _range_of(node, env)
+            flat = [each for each in node.body if isinstance(each, Access)]
             for value in range(low, high, node.step):
                 env[node.slot] = value
                 inner = next(numbers) if node.pipelined and not iteration else iteration
-                yield from _run(node.body, env, numbers, inner)
+                if len(flat) < len(node.body):
+                    yield from _run(node.body, env, numbers, inner)
+                    continue
+                for access in flat:  # a generator for each iteration would take most of the time
+                    yield _event(access, env, inner)
         else:
             holds = all(row(env) == 0 if equal else row(env) >= 0 for row, equal in node.rows)
             branch = node.then if holds else node.otherwise
             yield from _run(branch, env, numbers, iteration)
+
+
+def _event(access: Access, env: Environment, iteration: int) -> Event:
+    subscripts = access.subscripts
+    return access, None if subscripts is None else tuple([f(env) for f in subscripts]), iteration
 
 
 def known_index(value: ir.Value, known: Mapping[ir.Value, int]) -> int | None:

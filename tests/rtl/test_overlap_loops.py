@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend.rtl import compile
+from allo.dialects.core.signature import functions_of
 from allo.dialects.streams.loops import iterations
+from allo.dialects.streams.trace import Trace
 from allo.errors import ClockWarning, DataflowWarning
-from allo.ir.types import float32, int32
+from allo.ir.types import float32, index, int32
 from allo.schedule import Schedule
 from tests.rtl.differential import compare
 from tests.rtl.test_dataflow_loops import random_loop, scheduled
@@ -198,11 +201,44 @@ def test_a_loop_of_many_accesses_is_left_to_the_mark(monkeypatch):
             for k in range(8192):
                 C[i, k] = B[k & 255] + 1
 
-    report = piped(wide, "j", "k").estimate()
+    compiled = []
+    made = compile._compile
+    monkeypatch.setattr(compile, "_compile", lambda *a, **k: compiled.append(1) or made(*a, **k))
+    with monkeypatch.context() as counting:
+        counting.setattr(iterations._Count, "_iteration", refuse)  # it is known without counting
+        report = piped(wide, "j", "k").estimate()
     assert report.cycles > 16 * 16384
     assert not any("pipelines at once" in note for note in report.notes)
+    assert len(compiled) == 1  # nothing is left to try
     monkeypatch.setattr(iterations, "MOST_TRIED", 1 << 20)
     assert piped(wide, "j", "k").estimate().cycles < 17 * 8200
+    assert len(compiled) == 3
+
+
+def refuse(*_: object) -> None:
+    raise RuntimeError("accesses are counted out")
+
+
+def test_the_least_accesses_are_those_of_loops_with_constant_bounds():
+    def mixed(A: int32[8, 8], n: index):
+        for i in range(8):
+            A[i, 0] = 1
+            for j in range(i):
+                A[i, j] = 2
+            for k in range(2, 8, 3):
+                A[i, k] = A[i, k] + 1
+            if i < 4:
+                A[i, 1] = 3
+            else:
+                A[i, 1] = A[i, 1] + 4
+
+    s = allo.customize(mixed)
+    function = functions_of(s.module.operation)["mixed"]
+    block = function.regions[0].blocks[0]
+    operations = [op.operation for op in block.operations]
+    trace = Trace({}, operations, {block.arguments[0]: 0})
+    assert trace.fewest() == 8 * (1 + 2 * 2 + 1)
+    assert len(list(trace.events())) == 8 * (1 + 2 * 2) + 28 + 4 + 2 * 4
 
 
 def test_a_unit_that_the_rest_of_the_design_shares_stays_shared():

@@ -26,6 +26,10 @@ OVERLAP = "overlap"
 _OWN = ("dataflow", "pipeline_ii", "unroll")
 
 
+class NothingTried(Exception):
+    """None of the loops that are tried can run its pipelines at once: the program is as it is without."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoopToTry:
     """A loop with two pipelines or more in its body.
@@ -142,4 +146,4 @@ def _holds_pipeline(
     return False
 
 
-__all__ = ["OVERLAP", "LoopToTry", "loops_to_try", "with_attempts"]
+__all__ = ["OVERLAP", "LoopToTry", "NothingTried", "loops_to_try", "with_attempts"]

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 
 from ..._mlir import ir
 from ...affine.loops import induction_variable, is_affine_loop, spec_of, walk
@@ -185,6 +186,11 @@ class _Count:
         given = [induction_variable(op) for op in (*around, loop)]
         functions, known = functions_of(module), dict.fromkeys(values, 0)
         self._traces = [Trace(functions, task.ops, known, given) for task in tasks]
+        runs = prod(len(_iterators(op)) for op in (*around, loop))
+        if runs * sum(trace.fewest() for trace in self._traces) > most:
+            self.left = -1  # known without counting
+            self._give_up()
+            return
         for point in product(*(_iterators(op) for op in around)):
             self.rounds.append([_Uses() for _ in tasks])
             for turn, value in enumerate(_iterators(loop)):
