@@ -38,6 +38,24 @@ def test_registers_of_overlapping_bits_share_what_they_have_in_common(
     assert found == {"ff": flops}
 
 
+def round_and_beside(last: str) -> dict[str, int]:
+    """A sum that counts on; beside it two registers, one behind the other, ``last`` the second."""
+    return one_module(
+        "%n = comb.add %q, %a : i8",
+        "%q = seq.compreg %n, %clk : i8",
+        "%p = seq.compreg %n, %clk : i8",
+        "%m = comb.add %p, %a : i8",
+        f"%t = {last} : i8",
+        "%x = comb.xor %t, %a : i8",
+        "hw.output %q, %x : i8, i8",
+    )
+
+
+def test_a_register_holds_what_one_on_the_way_round_of_a_recurrence_holds() -> None:
+    assert round_and_beside("seq.compreg %m, %clk") == {"ff": 8, "lut": 16}
+    assert round_and_beside("seq.compreg.ce %m, %clk, %e") == {"ff": 16, "lut": 16}
+
+
 def two_users(second: str) -> dict[str, int]:
     """Two modules that keep the same word for two cycles, and one of which is chosen."""
     rows = {

@@ -38,6 +38,7 @@ from .merging.given import NOTHING_GIVEN, Inputs
 from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
 from .merging.settled import NOTHING_SETTLED, Settled, settled_bits, with_settled
+from .merging.twins import NO_TWINS, Twins, twins_of
 from .nodes import (
     ONE,
     ZERO,
@@ -86,6 +87,7 @@ class Graph(Folding):
             outside of their module too, and so are words of one input behind as many registers.
         settled: bits of registers that are known.
         given: what is known of the inputs.
+        twins: registers that others stand for.
 
     Attributes:
         merged: (registers one behind another, bits) that instances have and that are one to synthesis.
@@ -101,9 +103,10 @@ class Graph(Folding):
         family: Cells,
         settled: Settled = NOTHING_SETTLED,
         given: Inputs = NOTHING_GIVEN,
+        twins: Twins = NO_TWINS,
     ) -> None:
         super().__init__(family)
-        self._settled = settled
+        self._settled, self._twins = settled, twins
         self.memories: dict[str, Memory] = {}
         self.outputs: list[Value] = []
         self.calls: list[tuple[Instance, list[Value]]] = []
@@ -213,7 +216,7 @@ class Graph(Folding):
         """The registers of which bits are known that were not known before."""
         found = {}
         for name, op in self._defined.items():
-            if not isinstance(op, Register):
+            if not isinstance(op, Register) or name in self._twins:
                 continue
             data, _, detail = self._inputs(op)
             resets = detail.endswith("r")
@@ -221,6 +224,18 @@ class Graph(Folding):
             if bits:
                 found[name] = bits
         return found
+
+    def new_twins(self) -> dict[str, str]:
+        """The registers that hold what one on the way round holds, and that was not known before."""
+        if not self._early:
+            return {}
+        registers = []
+        for name in dict.fromkeys([*self._early, *self._defined]):
+            op = self._defined[name]
+            if isinstance(op, Register) and name not in self._twins:
+                data, controls, detail = self._inputs(op)
+                registers.append((name, self._values[name], (data, *controls, detail)))
+        return {name: of for name, of in twins_of(registers).items() if of in self._early}
 
     def _parts(self, data: Value, known: tuple[int, ...]) -> list[Value]:
         """A register's bits apart, as synthesis takes them: ``known``, what a reset may make, all other."""
@@ -249,15 +264,15 @@ class Graph(Folding):
                 stack.pop()
                 path.pop(top, None)
                 continue
-            op = self._defined[top]
+            op, twin = self._defined[top], self._twins.get(top)
             missing = [
                 operand
-                for operand in op.operands
+                for operand in ((twin,) if twin else op.operands)
                 if operand not in self._values and operand not in self.memories
             ]
             self._section, self._place = op.section, op.location.shown
             if not missing:
-                self._values[top] = self._compute(op)
+                self._values[top] = self._values[twin] if twin else self._compute(op)
                 continue
             path[top] = None
             around = next((operand for operand in missing if operand in path), None)
@@ -271,7 +286,11 @@ class Graph(Folding):
     def _break(self, path: list[str], around: str) -> None:
         """Give a register on the way round to ``around`` a node before its data is known."""
         names = path[path.index(around) :]
-        held = next(name for name in names if isinstance(self._defined[name], Register))
+        held = next(
+            name
+            for name in names
+            if isinstance(self._defined[name], Register) and name not in self._twins
+        )
         op = self._defined[held]
         self._section, self._place = op.section, op.location.shown
         node = self._node("register", op.width)
@@ -405,12 +424,15 @@ class Graph(Folding):
 def settled_graph(
     module: DrawnModule, inside: Mapping[str, Driven], family: Cells, given: Inputs = NOTHING_GIVEN
 ) -> Graph:
-    """The graph of a module in which bits of registers are known that only ever get one value."""
+    """The graph of a module without registers that are others, and bits that only ever get one value."""
     settled: dict[str, dict[int, int]] = {}
+    twins: dict[str, str] = {}
     while True:
-        graph = Graph(module, inside, family, settled, given)
+        graph = Graph(module, inside, family, settled, given, twins)
         found = graph.newly_settled() if family.controls_join else {}
-        if not found:
+        same = graph.new_twins()
+        if not found and not same:
             return graph
         for name, bits in found.items():
             settled.setdefault(name, {}).update(bits)
+        twins = {name: same.get(of, of) for name, of in twins.items()} | same
