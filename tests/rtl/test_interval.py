@@ -82,6 +82,20 @@ def test_no_interval_above_the_most_is_tried(most: int):
         assert max(body.tried) <= most
 
 
+@pytest.mark.parametrize("first", [1, 80])
+@pytest.mark.parametrize("most", [40, 64, 300])
+def test_a_large_interval_near_the_most_is_found_in_few_attempts(first: int, most: int):
+    for least in range(1, most + 1):
+        body = _From(least)
+        ii, _ = least_interval(cast(Scheduler, body), {}, first, most, near=True)
+        wanted = max(first, least)
+        assert ii > most if first > most else wanted <= ii <= wanted + ii // CLOSE
+        assert first > most or ii == body.body.nodes[0].time
+    body = _From(297)
+    least_interval(cast(Scheduler, body), {}, 1, 300, near=True)
+    assert len(body.tried) == 2
+
+
 def test_a_large_body_is_first_tried_with_any_number_of_units():
     """An interval that fails without a limit on units is not tried with one."""
     body = _From(9, is_large=True, alone=6)
@@ -195,8 +209,10 @@ def test_a_choice_that_fails_is_not_kept(monkeypatch: pytest.MonkeyPatch):
     intervals = _checked(monkeypatch)
     failed: list[int] = []
 
-    def fails_early(scheduler: Scheduler, ports: Any, first: int, most: int | None) -> Any:
-        found = least_interval(scheduler, ports, first, most)
+    def fails_early(
+        scheduler: Scheduler, ports: Any, first: int, most: int | None, *, near: bool
+    ) -> Any:
+        found = least_interval(scheduler, ports, first, most, near=near)
         if most is None or found[0] <= most:
             return found
         failed.append(most)

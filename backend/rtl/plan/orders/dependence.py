@@ -132,6 +132,7 @@ class Distances:
         self._asserted = [(level.asserted, level.copies) for level in levels]
         self._no_floors = (1,) * len(levels)
         self._equal: dict[tuple[Lin, Lin], bool] = {}
+        self._met: dict[tuple[int, int], bool] = {}
         self._rows: dict[tuple[Lin, Lin], tuple[Row | None, bool] | None] = {}
         self._between: dict[tuple[int, int], tuple[tuple[Row, ...], bool] | None] = {}
         self._subscripts: dict[int, int] = {}
@@ -175,10 +176,13 @@ class Distances:
         if key not in self._meetings:
             a, b = first.access, second.access
             assert a is not None and b is not None
+            between = self.subscript(first), self.subscript(second)
+            if between not in self._met:
+                self._met[between] = self._may_meet(a.index, b.index)
             self._meetings[key] = (
-                not exclude(a.needed, b.needed)
-                and self._may_meet(a.index, b.index)
-                and self._guarded.meet(a, b)
+                self._met[between]
+                and not exclude(a.needed, b.needed)
+                and self._guarded.meet(a, b, between)
             )
         return self._meetings[key]
 
@@ -214,7 +218,7 @@ class Distances:
         if key not in self._solved:
             self._solved[key] = self._solve(rows, floors)
         distance = self._solved[key]
-        guarded = None if distance is None else self._guarded.least(source, target)
+        guarded = None if distance is None else self._guarded.least(source, target, between)
         return None if distance is None or guarded is None else max(distance, guarded)
 
     def _rows_between(

@@ -44,21 +44,32 @@ class Guarded:
         self._tests = index_tests(body)
         self._levels, self._varies = levels, varies
         self._known: dict[object, int | None] = {}
+        self._pairs: dict[tuple[int, int], tuple[list[tuple[Lin, Lin]], int]] = {}
+        self._numbers: dict[object, int] = {}
         self._counts: dict[Cases, int] = {}
 
-    def meet(self, a: Access, b: Access) -> bool:
-        """Whether two accesses may be of one element in one iteration."""
-        return self._asked(a, b, across=False) is not None
+    def meet(self, a: Access, b: Access, between: tuple[int, int]) -> bool:
+        """Whether two accesses may be of one element in one iteration.
 
-    def least(self, a: Access, b: Access) -> int | None:
+        Args:
+            between: numbers of both subscripts.
+        """
+        return self._asked(a, b, between, across=False) is not None
+
+    def least(self, a: Access, b: Access, between: tuple[int, int]) -> int | None:
         """The least number of iterations from the first to the second of one element; None for never."""
-        return self._asked(a, b, across=True)
+        return self._asked(a, b, between, across=True)
 
-    def _asked(self, a: Access, b: Access, *, across: bool) -> int | None:
+    def _asked(self, a: Access, b: Access, between: tuple[int, int], *, across: bool) -> int | None:
         if not self._tests or not (self._terms(a.needed) or self._terms(b.needed)):
             return 1
-        pairs = [(x, y) for x, y in zip(a.index, b.index, strict=True) if x != y or x.terms]
-        key = across, tuple((x.key, y.key) for x, y in pairs), a.needed, b.needed
+        if between not in self._pairs:
+            asked = [(x, y) for x, y in zip(a.index, b.index, strict=True) if x != y or x.terms]
+            subscripts = tuple((x.key, y.key) for x, y in asked)
+            number = self._numbers.setdefault(subscripts, len(self._numbers))
+            self._pairs[between] = asked, number
+        pairs, number = self._pairs[between]
+        key = across, number, a.needed, b.needed
         if key not in self._known:
             many = self._terms(a.needed) + self._terms(b.needed) > MOST_TERMS
             if many or len(self._known) >= MOST_QUESTIONS:

@@ -15,7 +15,12 @@ CLOSE = 64
 
 
 def least_interval(
-    scheduler: Scheduler, ports: dict[Hashable, int], first: int, most: int | None
+    scheduler: Scheduler,
+    ports: dict[Hashable, int],
+    first: int,
+    most: int | None,
+    *,
+    near: bool = False,
 ) -> tuple[int, str]:
     """Schedule a body with the least interval found from ``first`` on.
 
@@ -23,6 +28,7 @@ def least_interval(
         ports: how many accesses each port takes in a cycle.
         most: no interval above it is of use, so that nothing is searched for where this one fails. None:
             there is always one, for iterations of an interval as long as each of them do not meet.
+        near: whether a large interval is hardly less than ``most``, so that those below it are tried first.
 
     Returns:
         The interval in cycles, above ``most`` where none was found, and why no smaller one works: empty for
@@ -34,6 +40,8 @@ def least_interval(
         if first > most or (first < most and not _try(scheduler, ports, most).ok):
             return max(first, most + 1), ""
         longest = times_of(scheduler.body) if first < most else None
+        if near and longest is not None and most >= CLOSE:
+            return _close_to(scheduler, ports, first, most, longest)
     while most is None or ii <= most:
         if ii == most and longest is not None:
             restore(scheduler.body, longest)
@@ -46,6 +54,28 @@ def least_interval(
         ii = max(failing + 1, larger if most is None else min(larger, most))
     else:
         return ii, _why(ii, last, scheduler) if last is not None else ""
+    return _between(scheduler, ports, failing, ii, last)
+
+
+def _close_to(
+    scheduler: Scheduler, ports: dict[Hashable, int], first: int, most: int, times: Times
+) -> tuple[int, str]:
+    """The least interval, looked for from one that works on, in steps that grow."""
+    ii, step = most, most // CLOSE
+    while ii > first:
+        tried = max(first, ii - step)
+        result = _try(scheduler, ports, tried)
+        if not result.ok:
+            restore(scheduler.body, times)
+            return _between(scheduler, ports, _largest_failing(tried, result), ii, result)
+        ii, times, step = tried, times_of(scheduler.body), 2 * step
+    return ii, ""
+
+
+def _between(
+    scheduler: Scheduler, ports: dict[Hashable, int], failing: int, ii: int, last: Attempt | None
+) -> tuple[int, str]:
+    """The least interval above one that fails; the body is scheduled with a larger one."""
     tried, times = ii, times_of(scheduler.body)
     while failing + 1 < ii - ii // CLOSE:
         tried = (failing + 1 + ii) // 2

@@ -271,7 +271,7 @@ class Pipeline:
             of_port = resource_limit(ii, port, body, demand)
         around = Mapped(body, self.timing) if mapped else None
         scheduler = Scheduler(body, self.timing, mapped=around)
-        ii, why = least_interval(scheduler, ports_of(body), ii, most)
+        ii, why = least_interval(scheduler, ports_of(body), ii, most, near=mapped)
         return ii, why or of_port
 
 
