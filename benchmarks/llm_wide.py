@@ -136,7 +136,8 @@ def measure(
     same_bits(got, expected, f"logits of {name}")
     cycles = module.cycles or 0
     moved = step_bytes(config, wide, position)
-    real = weight_bytes(config, wide) + sum(moved[array] for array in beside)
+    read = {*beside, *(CACHE if wide.cache == "channels" else ())}
+    real = weight_bytes(config, wide) + sum(moved[array] for array in read)
     peak = channel_of(external_memory("hbm2", clock_mhz=clock_mhz)[0]).bytes_per_cycle
     channel = channel_of(channels[0])
     bound = real / (wide.channels * peak)
@@ -158,7 +159,8 @@ def measure(
         return rows
     cycles = predict_step(module.report, whole, wide, position, channel, beside).cycles
     moved = step_bytes(whole, wide, position)
-    real = weight_bytes(whole, wide) + sum(moved[array] for array in beside)
+    read = {*beside, *(CACHE if wide.cache == "channels" else ())}
+    real = weight_bytes(whole, wide) + sum(moved[array] for array in read)
     bound = real / (wide.channels * peak)
     note = (
         f"not simulated: {whole.layers} layers and {whole.vocab:,} logits, "
@@ -199,7 +201,7 @@ def main() -> int:
     parser.add_argument(
         "--clock", type=float, default=CLOCK_MHZ, help="MHz that the design runs at"
     )
-    parser.add_argument("--cache", default="chip", choices=("chip", "external"))
+    parser.add_argument("--cache", default="chip", choices=("chip", "external", "channels"))
     parser.add_argument("--tables", default="external", choices=("external", "ideal"))
     parser.add_argument("--timing", default=IDEAL, choices=(IDEAL, DRAM), help="of the channels")
     parser.add_argument("--position", type=int, default=POSITION, help="of the token")

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..config import Architecture
 from ..stage import Placed, Stage, build_stages
+from .external import channels
 from .external import stages as external
 from .parameters import Wide, check_wide
 from .stages import attention, ends, linear, vectors
@@ -33,6 +34,7 @@ def engine(z: Sizes) -> dict[str, Stage]:
         **rotary,
         "packing": attention.packing(z),
         "dealing": attention.dealing(z),
+        **_kept(z),
         "scoring": units.scoring(z),
         "mixing": units.mixing(z),
         "collecting": units.collecting(z),
@@ -40,11 +42,18 @@ def engine(z: Sizes) -> dict[str, Stage]:
     }
 
 
+def _kept(z: Sizes) -> dict[str, Stage]:
+    """The stage that brings keys and values, where they are outside."""
+    if z.is_merged:
+        return {"joining": channels.joining(z)}
+    return {"keeping": external.keeping(z)} if z.is_outside else {}
+
+
 def stages_of(z: Sizes) -> dict[str, Stage]:
     """All stages of an accelerator alone, by their names."""
     factors = linear.factors_loading(32 * z.terms[0] * z.wide.vector, z.sums // z.wide.vector)
     return {
-        "loading": linear.loading(z),
+        "loading": (channels.serving if z.is_merged else linear.loading)(z),
         "factors": factors,
         "gains": linear.gains_loading(z),
         "embedding": ends.embedding(z),
@@ -67,5 +76,7 @@ def schedule(config: Architecture, wide: Wide) -> Any:
     names = {"packing": turned, "ranking": ranked}
     stages = stages_of(z).items()
     placed = [Placed(stage, names=names.get(name, {})) for name, stage in stages]
-    arguments = [name for name in ARGUMENTS if name != "gelus" or not wide.block]
+    left = {"gelus"} if wide.block else set()
+    left |= {"keys", "values"} if z.is_merged else set()
+    arguments = [name for name in ARGUMENTS if name not in left]
     return build_stages("wide_step", arguments, placed)

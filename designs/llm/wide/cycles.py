@@ -17,6 +17,7 @@ from ..config import Architecture
 from ..stage import Loops
 from .build import stages_of
 from .external.flow import LEAST, Attention, Flow, Port, Step
+from .external.order import Ordered, Reader
 from .external.traffic import CACHE, LINE, read_lines, step_bytes
 from .parameters import Wide, job_words
 from .stages.linear import CALL
@@ -117,7 +118,8 @@ def predict_step(
     kernel = stages["activating"].kernels[-1].name
     bending = config.ffn // wide.vector * loops.interval(kernel, "out")
     gelu = results + at["activating"] + spread + max(0, bending - up)
-    outside = wide.cache == "external" and position > 0
+    merged = wide.cache == "channels"
+    outside = merged or (wide.cache == "external" and position > 0)
     attention = None if outside else _attention(at, config, wide, results, qkv, position)
     layer = (
         (results + norm + spread, qkv),
@@ -134,7 +136,13 @@ def predict_step(
         moved[name] for name in {"weights", *beside}
     )
     rate = share * channel.bytes_per_cycle
-    if outside:
+    if merged:
+        units = _units(at, config, wide, results, qkv, position)
+        units.old = -(-position // wide.keys)
+        ordered = Ordered(_reader(rate, wide, channel), jobs, wide.prefetch, units)
+        ordered.run()
+        pauses, taken = ordered.pauses, ordered.now - ordered.pauses
+    elif outside:
         ports = _ports(config, wide, position, channel, set(CACHE) <= set(beside))
         flow = Flow(wide.channels * rate / LINE, channel.latency, ports)
         step = Step(flow, _units(at, config, wide, results, qkv, position), jobs)
@@ -161,6 +169,12 @@ def _through(jobs: Jobs, fifo: _Fifo, channel: Channel) -> tuple[float, float]:
         pauses += pause or 0.0
         taken += fifo.take(words)
     return pauses, taken
+
+
+def _reader(rate: float, wide: Wide, channel: Channel) -> Reader:
+    """The reader of a channel that has all of its lines."""
+    ahead, line = channel.lines or LEAST_AHEAD, LINE / wide.lanes
+    return Reader(wide.lanes / rate, line, channel.latency, ahead, channel.lost)
 
 
 def _ports(

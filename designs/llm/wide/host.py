@@ -11,6 +11,7 @@ from allo.errors import AlloError
 
 from ..checkpoints.quantize import QuantizedModel
 from .candidates.largest import Candidates, candidates_of
+from .external.pages import fill_pages
 from .memories import Memories, logits_of, paired
 from .parameters import Wide
 from .reference import WideGPT
@@ -83,17 +84,19 @@ def fill_cache(
     """
     model = WideGPT(weights, wide)
     m, before = model.weights.model, len(tokens) - 1
-    shape = wide.heads, m.layers, m.kv_heads // wide.heads, m.context, m.head_dim
+    merged, per_unit = wide.cache == "channels", m.kv_heads // wide.heads
+    shape = wide.heads, m.layers, per_unit, m.context, m.head_dim
     logits: np.ndarray = model.feed(np.asarray(tokens)[None])[0, -1]
-    for name, memory in (("k", memories.keys), ("v", memories.values)):
-        view = memory.view(np.int8).reshape(shape)
+    for which, name, memory in ((0, "k", memories.keys), (1, "v", memories.values)):
         for layer in range(m.layers):
             # Heads of keys and values go to the units in turn.
             kept = model.kept(f"{layer}.{name}")[0, :, :before]
             if name == "k" and m.rotary:
                 turned = 2 * len(m.rotary)
                 kept = paired(kept.swapaxes(0, 2), m.head_dim, turned).swapaxes(0, 2)
-            view[:, layer, :, :before] = kept.reshape(
-                m.kv_heads // wide.heads, wide.heads, before, m.head_dim
-            ).swapaxes(0, 1)
+            heads = kept.reshape(per_unit, wide.heads, before, m.head_dim)
+            if merged:
+                fill_pages(memories.constant[0], m, wide, which, layer, heads)
+            else:
+                memory.view(np.int8).reshape(shape)[:, layer, :, :before] = heads.swapaxes(0, 1)
     return logits

@@ -11,6 +11,7 @@ from allo.utils import get_np_struct_type
 from ..checkpoints.float_model import rotation
 from ..checkpoints.quantize import QuantizedModel
 from ..config import Architecture
+from .external.pages import with_pages
 from .families.model import job_layers, norm_names, terms
 from .nibble_words import pack_nibbles, pack_offsets
 from .parameters import Wide, WidthError, padded_vocab, said_words
@@ -118,7 +119,10 @@ def _positions(weights: QuantizedModel) -> np.ndarray:
 
 @dataclass(slots=True)
 class Memories:
-    """The arrays of the region after ``token`` and ``start``, in its order."""
+    """The arrays of the region after ``token`` and ``start``, in its order.
+
+    Where the channels of the weights hold keys and values, too, ``keys`` and ``values`` are empty.
+    """
 
     constant: tuple[np.ndarray, ...]
     keys: np.ndarray
@@ -127,7 +131,8 @@ class Memories:
 
     def arguments(self) -> tuple[np.ndarray, ...]:
         """The arrays as the region takes them."""
-        return (*self.constant, self.keys, self.values, self.logits)
+        cache = (self.keys, self.values) if self.keys.size else ()
+        return (*self.constant, *cache, self.logits)
 
 
 def _norm_table(weights: QuantizedModel, wide: Wide) -> np.ndarray:
@@ -174,9 +179,12 @@ def make_memories(
 
     per_unit = config.kv_heads // wide.heads
     cached = cached or config.layers * per_unit * config.context
-    cache = np.zeros((wide.heads, cached, config.head_dim), np.int8)
+    cache: np.ndarray = np.zeros((wide.heads, cached, config.head_dim), np.int8)
+    words = channel_words(weights, wide)
+    if wide.cache == "channels":
+        words, cache = with_pages(words, config, wide), np.zeros(0, np.int8)
     constant = (
-        channel_words(weights, wide),
+        words,
         _tuples(
             [np.concatenate(_jobs(weights, wide, end)) for end in (".s", ".b")[:per_sum]], wide
         ),
@@ -187,7 +195,8 @@ def make_memories(
         factors("attend"),
         *(() if wide.block else (factors("gelu"),)),
     )
-    keys, values = (words_of(cache.copy(), 8 * config.head_dim)[..., 0] for _ in "kv")
+    bits = 8 * config.head_dim
+    keys, values = (words_of(cache.copy(), bits)[..., 0] if cache.size else cache for _ in "kv")
     logits = words_of(np.zeros((said or said_words(config, wide)) * v, np.float32), 32 * v)
     return Memories(constant, keys, values, logits)
 

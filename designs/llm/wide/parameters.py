@@ -35,8 +35,9 @@ class Wide:
         bits: of a weight, 8 or 4; the logits' weights have 8. With 4, a word holds two weights a lane.
         top: the largest logits that a step gives with their tokens; 0 for none.
         all_logits: whether a step writes every logit; with ``top`` it need not.
-        cache: where keys and values are, ``"chip"`` or ``"external"``: behind memory ports that may
-            wait, from which they are streamed ahead of their use.
+        cache: where keys and values are: ``"chip"``; ``"external"``, behind memory ports that may wait,
+            from which they are streamed ahead of their use; or ``"channels"``, in those of the weights,
+            whose readers move both in an order that is known beforehand.
         block: activations that share a power of two, where each token has a step of its own
             (:mod:`..checkpoints.blocks`): those of a word of the elements, and with weights of 4 bits those
             of half a word, whose weights then have a step and an offset, too. 0 for static steps.
@@ -118,6 +119,11 @@ def channel_size(config: Architecture, wide: Wide) -> int:
     return config.layers * sum(jobs) + last
 
 
+def kept_lines(config: Architecture, wide: Wide) -> int:
+    """Lines of keys, and of values, of a head on each channel of its unit, where these hold the cache."""
+    return -(-config.context // wide.keys)
+
+
 def check_wide(config: Architecture, wide: Wide) -> None:
     """Refuse parameters that do not fit each other or the model.
 
@@ -185,10 +191,10 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
         raise WidthError(
             f"The wide accelerator has weights of {wide.bits} bits.", help="ask for 8 or 4."
         )
-    if wide.cache not in ("chip", "external"):
+    if wide.cache not in ("chip", "external", "channels"):
         raise WidthError(
             f"The wide accelerator has no place called {wide.cache!r} for keys and values.",
-            help='cache is "chip" or "external".',
+            help='cache is "chip", "external" or "channels".',
         )
     if wide.cache == "chip" and wide.keys > 1:
         raise WidthError(
@@ -196,6 +202,7 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
             help='have keys and values outside, cache="external", or keys=1.',
         )
     _check_top(config, wide)
+    _check_channels(config, wide)
     read = (config.context - 1) * config.kv_heads // wide.heads
     if wide.cache == "external" and read >= MOST_READ:
         raise WidthError(
@@ -216,6 +223,29 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
     _divides("elements of a vector", v, "number of lanes", wide.lanes)
     _divides("elements of a vector", v, "width of a head", hd)
     _divides(f"elements of {wide.parts} rows of a norm", v * wide.parts, "hidden width", config.d)
+
+
+def _check_channels(config: Architecture, wide: Wide) -> None:
+    """Whether the channels of a unit of attention hold its keys and values."""
+    if wide.cache != "channels":
+        return
+    if wide.keys * wide.heads != wide.channels:
+        raise WidthError(
+            f"{wide.heads} units with {wide.keys} keys at once take a line from each of "
+            f"{wide.heads * wide.keys} channels, and there are {wide.channels}.",
+            help=f"take keys={max(1, wide.channels // wide.heads)} or other heads at once.",
+        )
+    if wide.lanes != config.head_dim:
+        raise WidthError(
+            f"A line of {wide.lanes} bytes is no key of a head of {config.head_dim} elements.",
+            help=f"take {config.head_dim} lanes, or cache='external'.",
+        )
+    if wide.cache_prefetch < config.context:
+        raise WidthError(
+            f"The values of a head of {config.context} tokens wait for the peak of its scores, and only "
+            f"{wide.cache_prefetch} fit.",
+            help=f"take cache_prefetch={config.context} or more.",
+        )
 
 
 def _check_top(config: Architecture, wide: Wide) -> None:

@@ -2,14 +2,16 @@
 """Attention with keys and values in external memory, which are read once, and ahead of their use.
 
 ``keep``        one for the keys and one for the values of each unit: streams what earlier tokens left, layer
-                by layer, as far ahead as the stream behind it is deep; then it writes the new ones.
+                by layer, as far ahead as the stream behind it is deep; then it writes the new ones. Where
+                the channels of the weights hold the cache, :mod:`.serve` does that.
 ``score_ahead`` multiplies ``K`` keys with all ``G`` queries that share them, a cycle.
 ``mix_ahead``   weights ``K`` values for all ``G`` queries, a cycle.
 
 A word of the stream holds ``K`` positions of a head, position j in place j mod K; the last word of a head
 may be filled in part. The newest key and value of each head are used directly, so **nothing that a step
-writes is read back in it**. Once the new keys of a layer are there, ``keep`` reads those of the next one,
-while the elements have the other jobs of the layer. The arithmetic is that of :mod:`..heads`.
+writes is read back in it**. What is written is the newest alone, or with ``WHOLE`` the last word with it.
+Once the new keys of a layer are there, ``keep`` reads those of the next one, while the elements have the
+other jobs of the layer. The arithmetic is that of :mod:`..heads`.
 """
 
 import allo
@@ -48,11 +50,11 @@ def keep[HD, H, K, CTX, LAYERS](
             memory[(layer * H + head) * CTX + start] = new.get()
 
 
-def score_ahead[HD, H, G, K, LAYERS](
+def score_ahead[HD, H, G, K, LAYERS, WHOLE](
     asked: "Stream[UInt(8 * HD), 4]",
     start: int32,
     keys: "Stream[UInt(8 * HD * K), 4]",
-    new: "Stream[UInt(8 * HD), 4]",
+    new: "Stream[UInt(8 * HD * (1 + WHOLE * (K - 1))), 4]",
     scores: "Stream[int32[G * K], 4]",
     peaks: "Stream[int32[G], 4]",
 ):
@@ -75,7 +77,8 @@ def score_ahead[HD, H, G, K, LAYERS](
         for hk in range(H):
             fresh: UInt(8 * HD) = asked.get()
             newest[hk] = fresh
-            new.put(fresh)
+            with allo.meta_if(WHOLE == 0):
+                new.put(fresh)
         h: UInt(8) = 0
         j: UInt(20) = 0
         best: int32[G] = 0
@@ -113,18 +116,21 @@ def score_ahead[HD, H, G, K, LAYERS](
             scores.put(dots)
             if j == last:
                 peaks.put(peaked)
+            with allo.meta_if(WHOLE == 1):
+                if j == last:
+                    new.put(word)
             h = h + 1 if j == last else h
             j = 0 if j == last else j + 1
 
 
-def mix_ahead[HD, H, G, K, LAYERS](
+def mix_ahead[HD, H, G, K, LAYERS, WHOLE](
     given: "Stream[UInt(8 * HD), 4]",
     scores: "Stream[int32[G * K], 4]",
     peaks: "Stream[int32[G], 4]",
     start: int32,
     factors: "float32[LAYERS]",
     values: "Stream[UInt(8 * HD * K), 4]",
-    new: "Stream[UInt(8 * HD), 4]",
+    new: "Stream[UInt(8 * HD * (1 + WHOLE * (K - 1))), 4]",
     sums: "Stream[UInt(32 * G * HD), 2]",
     totals: "Stream[UInt(32 * G), 2]",
 ):
@@ -134,7 +140,8 @@ def mix_ahead[HD, H, G, K, LAYERS](
         for hv in range(H):
             fresh: UInt(8 * HD) = given.get()
             newest[hv] = fresh
-            new.put(fresh)
+            with allo.meta_if(WHOLE == 0):
+                new.put(fresh)
         factor: float32 = factors[layer]
         h: UInt(8) = 0
         j: UInt(20) = 0
@@ -183,6 +190,9 @@ def mix_ahead[HD, H, G, K, LAYERS](
             if j == last:
                 sums.put(out)
                 totals.put(weighed)
+            with allo.meta_if(WHOLE == 1):
+                if j == last:
+                    new.put(word)
             h = h + 1 if j == last else h
             j = 0 if j == last else j + 1
 

@@ -19,60 +19,73 @@ from .attend import (
 )
 
 
-def scoring(z: Sizes) -> Stage:
-    """One a unit: keys come ahead of their use, and each is multiplied with all queries that share it."""
-    U, HD, G, K = z.wide.heads, z.model.head_dim, z.group, z.wide.keys
-    KEYS, AHEAD, NEW, SCORES = z.cache(UInt(8 * HD)), _ahead(z), max(2, z.per_unit), _scores(z)
-    keeping = _keeping(z, "keys")
-    own = HD, z.per_unit, G, K, z.layers
-    kernel = Kernel(score_ahead, own, lambda s: schedule_score_ahead(s, G * K > 1))
-    KEEP, SCORE = keeping.template, kernel.template
+def keeping(z: Sizes) -> Stage:
+    """Two a unit: keys and values of a unit come ahead of their use, from memories of their own."""
+    U, HD, K = z.wide.heads, z.model.head_dim, z.wide.keys
+    CACHE, AHEAD, NEW = z.cache(UInt(8 * HD)), ahead(z), max(2, z.per_unit)
+    sizes = HD, z.per_unit, K, z.model.context, z.layers
+    kernels = (
+        Kernel(keep, sizes, schedule_keep, "keys"),
+        Kernel(keep, sizes, schedule_keep, "values"),
+    )
+    KEYS, VALUES = (kernel.template for kernel in kernels)
 
     @df.part()
     def part(
-        start: int32, keys: KEYS, asked: Stream[UInt(8 * HD), 4][U],
+        start: int32, keys: CACHE, values: CACHE,
+        old_keys: Stream[UInt(8 * HD * K), AHEAD][U], new_keys: Stream[UInt(8 * HD), NEW][U],
+        old_values: Stream[UInt(8 * HD * K), AHEAD][U], new_values: Stream[UInt(8 * HD), NEW][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[U], args=[keys])
+        def keeping_keys(cache: CACHE):
+            u = df.get_pid()
+            keep[*KEYS](cache[u], start, new_keys[u], old_keys[u])
+
+        @df.kernel(mapping=[U], args=[values])
+        def keeping_values(cache: CACHE):
+            u = df.get_pid()
+            keep[*VALUES](cache[u], start, new_values[u], old_values[u])
+
+    return Stage(part, kernels, banks={"keys": 1, "values": 1})
+
+
+def scoring(z: Sizes) -> Stage:
+    """One a unit: keys come ahead of their use, and each is multiplied with all queries that share it."""
+    U, HD, G, K, SCORES = z.wide.heads, z.model.head_dim, z.group, z.wide.keys, _scores(z)
+    WORD, AHEAD, NEW = new_word(z), ahead(z), max(2, z.per_unit)
+    own = HD, z.per_unit, G, K, z.layers, int(z.is_merged)
+    kernel = Kernel(score_ahead, own, lambda s: schedule_score_ahead(s, G * K > 1))
+    SCORE = kernel.template
+
+    @df.part()
+    def part(
+        start: int32, asked: Stream[UInt(8 * HD), 4][U],
+        old_keys: Stream[UInt(8 * HD * K), AHEAD][U], new_keys: Stream[UInt(WORD), NEW][U],
         scores: Stream[int32[G * K], SCORES][U], peaks: Stream[int32[G], 4][U],
     ):  # fmt: skip
-        old_keys: Stream[UInt(8 * HD * K), AHEAD][U]
-        new_keys: Stream[UInt(8 * HD), NEW][U]
-
-        @df.kernel(mapping=[U], args=[keys])
-        def keeping_keys(cache: KEYS):
-            u = df.get_pid()
-            keep[*KEEP](cache[u], start, new_keys[u], old_keys[u])
-
         @df.kernel(mapping=[U])
         def scoring():
             u = df.get_pid()
             score_ahead[*SCORE](asked[u], start, old_keys[u], new_keys[u], scores[u], peaks[u])
 
-    delay = _key(kernel)
-    return Stage(part, (keeping, kernel), banks={"keys": 1}, delay=delay)
+    return Stage(part, (kernel,), delay=_key(kernel))
 
 
 def mixing(z: Sizes) -> Stage:
     """One a unit: weights of softmax, and values, which come ahead of their use, weighted for all queries."""
     U, HD, G, K, LAYERS = z.wide.heads, z.model.head_dim, z.group, z.wide.keys, z.layers
-    VALUES, AHEAD, NEW, SCORES = z.cache(UInt(8 * HD)), _ahead(z), max(2, z.per_unit), _scores(z)
-    keeping = _keeping(z, "values")
-    own = HD, z.per_unit, G, K, LAYERS
+    WORD, AHEAD, NEW, SCORES = new_word(z), ahead(z), max(2, z.per_unit), _scores(z)
+    own = HD, z.per_unit, G, K, LAYERS, int(z.is_merged)
     kernel = Kernel(mix_ahead, own, lambda s: schedule_mix_ahead(s, G * K > 1))
-    KEEP, MIX = keeping.template, kernel.template
+    MIX = kernel.template
 
     @df.part()
     def part(
-        start: int32, exponents: float32[U, LAYERS], values: VALUES, given: Stream[UInt(8 * HD), 4][U],
+        start: int32, exponents: float32[U, LAYERS], given: Stream[UInt(8 * HD), 4][U],
+        old_values: Stream[UInt(8 * HD * K), AHEAD][U], new_values: Stream[UInt(WORD), NEW][U],
         scores: Stream[int32[G * K], SCORES][U], peaks: Stream[int32[G], 4][U],
         mixed: Stream[UInt(32 * G * HD), 2][U], totals: Stream[UInt(32 * G), 2][U],
     ):  # fmt: skip
-        old_values: Stream[UInt(8 * HD * K), AHEAD][U]
-        new_values: Stream[UInt(8 * HD), NEW][U]
-
-        @df.kernel(mapping=[U], args=[values])
-        def keeping_values(cache: VALUES):
-            u = df.get_pid()
-            keep[*KEEP](cache[u], start, new_values[u], old_values[u])
-
         @df.kernel(mapping=[U], args=[exponents])
         def mixing(factors: float32[U, LAYERS]):
             u = df.get_pid()
@@ -81,8 +94,7 @@ def mixing(z: Sizes) -> Stage:
                 old_values[u], new_values[u], mixed[u], totals[u],
             )  # fmt: skip
 
-    banks = {"exponents": 1, "values": 1}
-    return Stage(part, (keeping, kernel), banks=banks, delay=_key(kernel))
+    return Stage(part, (kernel,), banks={"exponents": 1}, delay=_key(kernel))
 
 
 def collecting(z: Sizes) -> Stage:
@@ -127,15 +139,14 @@ def collecting(z: Sizes) -> Stage:
     )
 
 
-def _keeping(z: Sizes, what: str) -> Kernel:
-    """What reads keys or values ahead, and writes the new ones."""
-    sizes = z.model.head_dim, z.per_unit, z.wide.keys, z.model.context, z.layers
-    return Kernel(keep, sizes, schedule_keep, what)
+def ahead(z: Sizes) -> int:
+    """Words of several keys that may be ahead; where channels hold the cache, their lines wait instead."""
+    return 2 if z.is_merged else max(2, z.wide.cache_prefetch // z.wide.keys)
 
 
-def _ahead(z: Sizes) -> int:
-    """Words of several keys that may be ahead."""
-    return max(2, z.wide.cache_prefetch // z.wide.keys)
+def new_word(z: Sizes) -> int:
+    """Bits that are written of a head: its newest key, or the word that holds it."""
+    return 8 * z.model.head_dim * (z.wide.keys if z.is_merged else 1)
 
 
 def _scores(z: Sizes) -> int:

@@ -131,7 +131,12 @@ class Sizes:
     @property
     def is_outside(self) -> bool:
         """Whether keys and values are in external memory."""
-        return self.wide.cache == "external"
+        return self.wide.cache != "chip"
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether the channels of the weights hold keys and values, and have one reader each."""
+        return self.wide.cache == "channels"
 
     @property
     def bank(self) -> int:

@@ -1,0 +1,106 @@
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
+"""Stages where the channels of the weights hold keys and values, too, and have one reader each."""
+
+from typing import Any
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, UInt, int32
+
+from ...stage import Kernel, Stage
+from ..parameters import channel_size, job_words, kept_lines
+from ..stages.sizes import Sizes
+from .serve import schedule_serve, serve
+from .stages import ahead, new_word
+
+
+def serving(z: Sizes) -> Stage:
+    """One reader a channel, for its weights and its lines of keys and values."""
+    C, L, H, LAYERS, PREFETCH = z.wide.channels, z.wide.lanes, z.per_unit, z.layers, z.wide.prefetch
+    KEPT, AHEAD, NEW = kept_lines(z.model, z.wide), _lines_ahead(z), max(2, H)
+    (first, *rest), last = job_words(z.model, z.wide)
+    SIZE = channel_size(z.model, z.wide) + 2 * LAYERS * H * KEPT
+    sizes = 8 * L, SIZE, first, sum(rest), last, H, KEPT, z.wide.keys, LAYERS
+    kernel = Kernel(serve, sizes, schedule_serve)
+    SERVE = kernel.template
+
+    @df.part()
+    def part(
+        start: int32, weights: UInt(8 * L)[C, SIZE], words: Stream[UInt(8 * L), PREFETCH][C],
+        key_lines: Stream[UInt(8 * L), AHEAD][C], value_lines: Stream[UInt(8 * L), AHEAD][C],
+        new_key_lines: Stream[UInt(8 * L), NEW][C], new_value_lines: Stream[UInt(8 * L), NEW][C],
+    ):  # fmt: skip
+        @df.kernel(mapping=[C], args=[weights])
+        def serving(memory: UInt(8 * L)[C, SIZE]):
+            c = df.get_pid()
+            serve[*SERVE](
+                memory[c], start, new_key_lines[c], new_value_lines[c],
+                words[c], key_lines[c], value_lines[c],
+            )  # fmt: skip
+
+    return Stage(part, (kernel,), banks={"weights": 1})
+
+
+def joining(z: Sizes) -> Stage:
+    """Between channels and units: old lines become words, and new words become lines."""
+    C, L, U, K, H, LAYERS = (
+        z.wide.channels, z.wide.lanes, z.wide.heads, z.wide.keys, z.per_unit, z.layers,
+    )  # fmt: skip
+    WORD, AHEAD, JOINED, NEW, PER = new_word(z), _lines_ahead(z), ahead(z), max(2, H), C // U
+    B = 8 * L
+
+    @df.part()
+    def part(
+        start: int32,
+        key_lines: Stream[UInt(B), AHEAD][C], value_lines: Stream[UInt(B), AHEAD][C],
+        new_key_lines: Stream[UInt(B), NEW][C], new_value_lines: Stream[UInt(B), NEW][C],
+        old_keys: Stream[UInt(WORD), JOINED][U], old_values: Stream[UInt(WORD), JOINED][U],
+        new_keys: Stream[UInt(WORD), NEW][U], new_values: Stream[UInt(WORD), NEW][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[U])
+        def joining_keys():
+            u = df.get_pid()
+            total: int32 = (start + K - 1) // K * (H * LAYERS)
+            for word in range(total):
+                joined: UInt(WORD) = 0
+                with allo.meta_for(PER) as k:
+                    joined[B * k : B * k + B] = key_lines[u * PER + k].get()
+                old_keys[u].put(joined)
+
+        @df.kernel(mapping=[U])
+        def joining_values():
+            u = df.get_pid()
+            total: int32 = (start + K - 1) // K * (H * LAYERS)
+            for word in range(total):
+                joined: UInt(WORD) = 0
+                with allo.meta_for(PER) as k:
+                    joined[B * k : B * k + B] = value_lines[u * PER + k].get()
+                old_values[u].put(joined)
+
+        @df.kernel(mapping=[U])
+        def dealing_keys():
+            u = df.get_pid()
+            for word in range(H * LAYERS):
+                new: UInt(WORD) = new_keys[u].get()
+                with allo.meta_for(PER) as k:
+                    new_key_lines[u * PER + k].put(new[B * k : B * k + B])
+
+        @df.kernel(mapping=[U])
+        def dealing_values():
+            u = df.get_pid()
+            for word in range(H * LAYERS):
+                new: UInt(WORD) = new_values[u].get()
+                with allo.meta_for(PER) as k:
+                    new_value_lines[u * PER + k].put(new[B * k : B * k + B])
+
+    def also(s: Any) -> None:
+        for name in ("joining_keys", "joining_values", "dealing_keys", "dealing_values"):
+            for u in range(U):
+                s.pipeline(f"{name}_{u}:word")
+
+    return Stage(part, also=also)
+
+
+def _lines_ahead(z: Sizes) -> int:
+    """Lines of keys, and of values, of a channel that may wait for their unit."""
+    return max(2, z.wide.cache_prefetch // z.wide.keys)

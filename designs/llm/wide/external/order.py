@@ -1,0 +1,144 @@
+"""A step foretold where each channel has one reader, which :mod:`.serve` is: line by line, in its order.
+
+A line comes a line's time behind the one before it, and behind a gap where the reader goes on elsewhere. A
+word of weights waits until the stream behind the reader has room. Elements and units of attention take what
+has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .flow import Attention
+
+ASKED = 1, 2, 2, 8
+"""Lines that a port on banks has on their way where it begins a run, while each wait lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What a channel gives its reader.
+
+    Attributes:
+        word: cycles from a word to the next one.
+        line: words of a line of the memory, which may be a part of one.
+        latency: cycles from asking for a line to having it.
+        window: lines that are on their way.
+        lost: lines that it has asked for behind the last one of a run.
+    """
+
+    word: float
+    line: float
+    latency: float
+    window: int
+    lost: int = 0
+
+    @property
+    def gap(self) -> float:
+        """Cycles that it loses where it goes on elsewhere.
+
+        With ``lost`` lines, a port asks for 1, 2, 2 and 8 lines at once there before it has found a run;
+        without, the memory has found it with the first line.
+        """
+        time, asked = self.line * self.word, ASKED if self.lost else ASKED[:1]
+        return self.lost * time + sum(max(0.0, self.latency - lines * time) for lines in asked)
+
+
+@dataclass(slots=True)
+class Ordered:
+    """The jobs of a step, on channels that read weights, and keys and values in between, in order.
+
+    Attributes:
+        jobs: the pause in front of each, or None for the attention, and its words.
+        depth: words of weights that may wait for an element.
+        attention: of a layer; its keys are words, and not positions.
+        pauses: cycles in which the elements wait for activations.
+        starved: cycles in which they wait for weights.
+        now: when the elements have taken the last word.
+    """
+
+    reader: Reader
+    jobs: Sequence[tuple[float | None, float]]
+    depth: int
+    attention: Attention
+    pauses: float = 0.0
+    starved: float = 0.0
+    now: float = 0.0
+    _read: float = 0.0
+    _came: float = 0.0
+    _taken: list[float] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Go through all jobs."""
+        self._read = self._came = self.reader.latency
+        mixed = asked = given = 0.0
+        keys: list[float] = []
+        values: list[float] = []
+        following = [pause is None for pause, _ in self.jobs[1:]] + [False]
+        for (pause, words), attends in zip(self.jobs, following, strict=True):
+            began = self.now
+            if pause is None:
+                mixed = self._attend(keys, values, asked, given)
+                self.now = mixed + self.attention.ended
+            else:
+                self.now += pause
+            self.pauses += self.now - began
+            began = self.now
+            asked = (
+                self._work(words - self.attention.values if attends else 0) + self.attention.dealt
+            )
+            self._work(self.attention.values if attends else words)
+            given = self.now + self.attention.dealt
+            self.starved += self.now - began - words
+            if attends:
+                keys, values = self._kept(mixed)
+
+    def _work(self, words: float) -> float:
+        """Take so many words of weights; the time behind the last one."""
+        word, depth, taken = self.reader.word, self.depth, self._taken
+        window = round(self.reader.window * self.reader.line)
+        for _ in range(round(words)):
+            number = len(taken)
+            self._read += word
+            if number >= depth + window:
+                self._read = max(self._read, taken[number - depth - window])
+            self._came = max(self._came + 1, self._read)
+            if number >= depth:
+                self._came = max(self._came, taken[number - depth])
+            self.now = max(self.now + 1, self._came)
+            taken.append(self.now)
+        return self.now
+
+    def _kept(self, mixed: float) -> tuple[list[float], list[float]]:
+        """When the old keys and values of a layer come, behind what was written of the layer before."""
+        about, word = self.attention, self.reader.word
+        if not about.old:
+            self._read = self._came = max(self._came, mixed)
+            return [], []
+        self._came = max(self._came, mixed)
+        came: list[float] = []
+        for _ in range(about.heads):
+            self._read = max(self._read, self._came) + self.reader.gap
+            for _ in range(2 * about.old):
+                self._read += word
+                self._came = max(self._came + 1, self._read)
+                came.append(self._came)
+        self._read = max(self._read, self._came) + self.reader.gap
+        return came[::2], came[1::2]
+
+    def _attend(
+        self, keys: Sequence[float], values: Sequence[float], asked: float, given: float
+    ) -> float:
+        """When the last value is weighted."""
+        about, old = self.attention, self.attention.old
+        scoring, mixing = asked, given
+        for head in range(about.heads):
+            for came in keys[head * old : (head + 1) * old]:
+                scoring = max(scoring + 1, came)
+            scoring += about.turns - old
+            mixing = max(mixing, scoring + about.scored)
+            for came in values[head * old : (head + 1) * old]:
+                mixing = max(mixing + 1, came)
+            mixing += about.turns - old
+        return mixing

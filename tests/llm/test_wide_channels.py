@@ -1,0 +1,125 @@
+"""The wide accelerator whose channels hold weights, keys and values, and have one reader each."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import allo
+from allo.backend.sim import MemoryChannel, PerBank
+from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.cycles import Channel, predict_step
+from allo.designs.llm.wide.external.flow import Attention
+from allo.designs.llm.wide.external.order import Ordered, Reader
+from allo.designs.llm.wide.external.serve import schedule_serve, serve
+from allo.designs.llm.wide.external.traffic import TABLES
+from allo.designs.llm.wide.host import decode, fill_cache
+from allo.designs.llm.wide.memories import make_memories
+from allo.designs.llm.wide.parameters import Wide, WidthError, check_wide
+from allo.designs.llm.wide.random_weights import random_weights
+from allo.designs.llm.wide.reference import WideGPT
+
+from .test_wide_external import CONFIG, LLAMA, TOKENS
+
+WIDE = Wide(
+    channels=4,
+    lanes=16,
+    vector=4,
+    heads=2,
+    keys=2,
+    prefetch=64,
+    cache="channels",
+    cache_prefetch=16,
+)
+FIRST, REST, LAST, H, KEPT, KK, LAYERS = 3, 4, 5, 2, 6, 2, 2
+WORDS = LAYERS * (FIRST + REST) + LAST
+
+
+@pytest.mark.parametrize("start", [0, 3, 4])
+def test_a_reader_moves_weights_and_cache_in_order(start: int):
+    """Two heads of two layers; from 6 lines of each, those in front of the token, and its own is written."""
+    size = WORDS + 2 * LAYERS * H * KEPT
+    s = allo.customize(serve, instantiate=[32, size, FIRST, REST, LAST, H, KEPT, KK, LAYERS])
+    build = schedule_serve(s).build(target="verilog", simulator="jit")
+    memory = np.arange(size, dtype=np.uint32)
+    new = np.arange(1000, 1000 + 2 * LAYERS * H, dtype=np.uint32).reshape(2, -1)
+    old = -(-start // KK)
+    words, keys, values = (np.zeros(n, np.uint32) for n in (WORDS, *2 * [max(1, LAYERS * H * old)]))
+    build(memory, start, *new, words, keys, values)
+    pages = np.arange(WORDS, size, dtype=np.uint32).reshape(LAYERS * H, KEPT, 2)
+    assert np.array_equal(words, np.arange(WORDS))
+    if old:
+        assert np.array_equal(keys, pages[:, :old, 0].ravel())
+        assert np.array_equal(values, pages[:, :old, 1].ravel())
+    pages[:, start // KK] = new.T
+    assert np.array_equal(memory[WORDS:], pages.ravel())
+
+
+@pytest.mark.parametrize(("word", "expected"), [(0.5, 483.0), (2.0, 840.0)])
+def test_a_layer_takes_its_pauses_or_what_its_lines_need(word: float, expected: float):
+    """Pauses of 10 and jobs of 100, 50, 100 and 50 words; two heads of 30 keys, and as many values.
+
+    Lines that come at one a cycle end the keys of the second head at 219. So its peak is there at 224, its
+    values end at 254, the projection begins at 263, and the last job ends at 483. Where each line takes two
+    cycles, the 420 of them need 840.
+    """
+    about = Attention(heads=2, old=30, turns=30, dealt=8, scored=5, ended=9, values=30)
+    jobs = [(10.0, 100), (None, 50), (10.0, 100), (10.0, 50)]
+    step = Ordered(Reader(word, 1.0, 0.0, 64), jobs, 1000, about)
+    step.run()
+    assert step.now == pytest.approx(expected, abs=3)
+    assert step.pauses + step.starved + 300 == pytest.approx(step.now)
+
+
+def test_a_run_of_lines_begins_with_waits():
+    """26 cycles each for 1, 2, 2 and 8 lines, of which each comes in 1; and 32 lines that nobody reads."""
+    assert Reader(1.0, 1.0, 26, 32).gap == 25
+    assert Reader(1.0, 1.0, 26, 32, lost=32).gap == 32 + 4 * 26 - 13
+
+
+@pytest.mark.parametrize("config", [CONFIG, LLAMA], ids=["gpt2", "llama"])
+def test_logits_and_cache_of_the_hardware_are_those_of_the_reference(config):
+    """From an empty cache; the lines of the new keys and values hold what was there before, too."""
+    channels = [
+        MemoryChannel(f"hbm[{n}]", 12, latency=33, prefetch=8) for n in range(WIDE.channels)
+    ]
+    memory = dict.fromkeys(TABLES, channels) | {"weights": PerBank(channels)}
+    hardware = schedule(config, WIDE).build(
+        target="verilog", simulator="jit", clock_mhz=300, memory=memory
+    )
+    weights = random_weights(config, seed=7)
+    memories, filled = make_memories(weights, WIDE), make_memories(weights, WIDE)
+    expected = WideGPT(weights, WIDE).forward(TOKENS[None])[0]
+    for position, token in enumerate(TOKENS):
+        got = decode(hardware, weights, memories, int(token), position)
+        assert np.array_equal(got.view(np.uint32), expected[position].view(np.uint32)), position
+        foretold = predict_step(hardware.report, config, WIDE, position, Channel(12, 33, 8), TABLES)
+        assert abs(foretold.cycles / hardware.cycles - 1) < 0.08, (foretold, hardware.cycles)
+    fill_cache(filled, weights, WIDE, np.append(TOKENS, 0))
+    assert np.array_equal(memories.constant[0], filled.constant[0])
+    assert memories.keys.size == 0
+    weights_ports = [array for array in hardware.design.arrays if array.name == "weights"]
+    assert {port.bank for port in weights_ports[0].ports} == set(range(WIDE.channels))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"keys": 4},
+            "2 units with 4 keys at once take a line from each of 8 channels, and there are 4.",
+        ),
+        ({"lanes": 32}, "A line of 32 bytes is no key of a head of 16 elements."),
+        (
+            {"cache_prefetch": 8},
+            "The values of a head of 16 tokens wait for the peak of its scores, and only 8 fit.",
+        ),
+    ],
+    ids=["keys", "lanes", "prefetch"],
+)
+def test_a_cache_that_does_not_lie_on_the_channels_is_refused(changed, message: str):
+    with pytest.raises(WidthError) as error:
+        check_wide(CONFIG, dataclasses.replace(WIDE, **changed))
+    assert error.value.args[0] == message
