@@ -4,7 +4,8 @@ scripts/python benchmarks/autoschedule_memory.py [--kernel NAME ...] [--seconds 
 
 The search is given the plain kernel, AXI4 masters for its arrays, and the DSPs of the design by hand
 (`designs/polybench/memory`, whose kernels fetch their arrays by themselves), at MINI. It may add sums up in
-another order, as those designs do, and has so many CPU seconds. Both designs are then simulated with each
+another order, as those designs do, and has so many CPU seconds. Arrays that are copied whole come in while
+the core runs (`early`). Both designs are then simulated with each
 array on a channel of HBM2 of its own, with banks and refresh; every element has the bits of the CPU build of
 the same schedule, and is compared with NumPy. Cycles are those from start to interrupt.
 """
@@ -31,9 +32,9 @@ CLOSE = 1.05
 """Of the cycles by hand: what the search is to reach."""
 
 
-def built(schedule: Schedule) -> Any:
+def built(schedule: Schedule, interface: Any = "m_axi") -> Any:
     """The hardware of a schedule, each array on a channel with banks."""
-    options = {"clock_mhz": CLOCK, "device": DEFAULT_DEVICE, "configs": {"interface": "m_axi"}}
+    options = {"clock_mhz": CLOCK, "device": DEFAULT_DEVICE, "configs": {"interface": interface}}
     made = schedule.build(target="verilog", simulator="jit", warnings=False, **options)
     channels = external_memory(KIND, clock_mhz=CLOCK, timing="dram")
     names = [array.name for array in made.design.board.arrays]
@@ -50,6 +51,7 @@ def row_of(name: str, seconds: float) -> Row:
     size = design.SIZES[SIZE]
     by_hand = design.schedule(size, design.SHAPES[SIZE])
     hand = same_as_cpu(design, size, by_hand, built(by_hand))
+    interface = {array: {"kind": "m_axi", "early": True} for array in design.ARRAYS}
     with warnings.catch_warnings():
         for kind in (CapacityWarning, ClockWarning):
             warnings.simplefilter("ignore", kind)
@@ -58,20 +60,21 @@ def row_of(name: str, seconds: float) -> Row:
             device=DEFAULT_DEVICE,
             clock_mhz=CLOCK,
             max_dsp=hand.report.resources["dsp"],
-            interface="m_axi",
+            interface=interface,
             reassociate=True,
             seconds=seconds,
             cache=False,
             timer=time.process_time,
         )
-    ran = same_as_cpu(kernel, size, found, built(found))
+    ran = same_as_cpu(kernel, size, found, built(found, interface))
     passing = [a.name for a in ran.design.board.arrays if a.beside is not None]
     copied = [a.name for a in ran.design.board.arrays if a.beside is None]
     used, theirs = ran.report.resources, hand.report.resources
     note = (
         f"{used['dsp']:,} DSP of {theirs['dsp']:,}, {used['lut']:,} LUT, {theirs['lut']:,} by hand; core "
         f"{ran.foretold.core:,}, {hand.foretold.core:,} by hand; passing: {', '.join(passing) or 'none'}; "
-        f"copied whole: {', '.join(copied) or 'none'}; {len(found.trace.tried)} designs in "
+        f"copied whole: {', '.join(copied) or 'none'}; estimated {ran.report.fmax_mhz:.0f} MHz, "
+        f"{hand.report.fmax_mhz:.0f} by hand; {len(found.trace.tried)} designs in "
         f"{seconds:g} s of CPU"
     )
     figures = {

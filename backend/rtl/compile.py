@@ -35,6 +35,8 @@ from .graph.mapping.units import Wanted
 from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
 from .interfaces.beside.choose import LINE, TransferChooser, join_transfers
+from .interfaces.early.asked import early_of, early_positions
+from .interfaces.early.needed import first_needs
 from .interfaces.placed import card_of, placed_interface
 from .interfaces.wrapper import wrap
 from .netlist.modules import with_locations
@@ -110,14 +112,16 @@ def _compile(
     limits: Limits,
     subnormals: str,
     effort: str,
+    early: Sequence[int] = (),
 ) -> tuple[Compiler, Interface]:
     """Compile a function that is read and what it calls."""
     record = top_record(program, top)
+    frozen = bool(early_of(program, top, early))
     waiting = frozenset(external if "region" in record.attrs else ())
 
     def around(fastest: int) -> SlowCycle | None:
         compiler = Compiler(program, device, fastest, waiting, {}, subnormals)
-        compiler.compile(top)
+        compiler.compile(top, frozen=frozen)
         return slowest_cycle(module.function for module in compiler.modules.values())
 
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
@@ -125,7 +129,7 @@ def _compile(
         exact = Exact(shifts) if effort == EXACT else None
         compiler = Compiler(program, device, clock_mhz, waiting, wanted, subnormals, exact)
         with without_collection():
-            return compiler, compiler.compile(top)
+            return compiler, compiler.compile(top, frozen=frozen)
 
     def attempt(wanted: Mapping[str, Wanted]) -> Compiled:
         compiler, made = compiled(wanted)
@@ -187,6 +191,7 @@ def compile_design(
     module = parse_module(module) if isinstance(module, str) else module
     interface = placed_interface(module, top, interface, external, device)
     about = None if interface is None else read_arguments(module, top, interface)
+    early = () if interface is None or about is None else early_positions(about, interface)
     choose = None
     if interface is not None and about is not None and not (check_bounds or check_dependences):
         known = family(device)
@@ -210,6 +215,7 @@ def compile_design(
         subnormals=subnormals,
         choose=choose,
         effort=effort,
+        early=early,
     )
     transfers = compiler.program.transfers
     record = compiler.program.functions[top]
@@ -242,7 +248,9 @@ def compile_design(
         _refuse_endless(design, top, function.place)
         join_transfers(design, transfers, len(about.signature.arguments))
         card = card_of(device)
-        about = replace(about, widest=family(device).bus_width)
+        names = early_of(compiler.program, top, early)
+        needs = first_needs(design.compiled, names) if names else {}
+        about = replace(about, widest=family(device).bus_width, early=needs)
         wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)

@@ -9,7 +9,14 @@ import numpy as np
 from allo.designs.polybench.kernels import load, plain
 from allo.explore.apply import Step, apply
 from allo.explore.beyond.hoist import hoisted
-from allo.explore.beyond.rows import SHARED, blocks_of, least_interval, steps_of_rows, try_rows
+from allo.explore.beyond.rows import (
+    SHARED,
+    blocks_of,
+    least_interval,
+    steps_of_rows,
+    try_rows,
+    ways_of_tasks,
+)
 from allo.explore.budget import Asked, Built
 from allo.explore.model.kernel import Kernel
 from allo.explore.model.read import read_kernel
@@ -104,6 +111,20 @@ def test_tasks_at_the_same_time_have_units_of_their_own() -> None:
     assert least_interval(16, [48, 32, 4], dataflow=False) == 3
     assert least_interval(16, [48, 32, 4], dataflow=True) == 6
     assert least_interval(None, [48], dataflow=True) == 1
+
+
+def test_tasks_that_wait_for_all_of_others_are_tried_one_after_the_other_first() -> None:
+    """The third product of three_mm waits for both others; the products of bicg and gesummv do not."""
+    units = Units("xcup", 300.0, "keep")
+    found = {}
+    for name, size, limit in (
+        ("three_mm", (16, 18, 20, 22, 24), 176),
+        ("gesummv", SIZE, MOST),
+        ("gemm", (4, 6, 5), MOST),
+    ):
+        kernel = read_kernel(plain(name, size))
+        found[name] = ways_of_tasks(kernel, units, next(hoisted(kernel, SHARED)), limit)
+    assert found == {"three_mm": [False, True], "gesummv": [True, False], "gemm": [False]}
 
 
 def test_iterations_of_a_row_share_the_multipliers_of_a_product_of_matrices() -> None:

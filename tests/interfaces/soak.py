@@ -290,6 +290,46 @@ def spread(rng: np.random.Generator) -> tuple[Case, Any]:
     return case, asked
 
 
+def tasks(rng: np.random.Generator) -> Case:
+    """Three tasks at once: two that go through A and C apart, and one that joins what they leave."""
+    T = TYPES[rng.integers(len(TYPES))]
+    M, N = (int(n) for n in rng.integers(1, 14, 2))
+
+    def joined(A: T[M, N], B: T[M, N], C: T[M, N]):
+        left: T[M, N]
+        right: T[M, N]
+        for i, j in allo.grid(M, N):
+            left[i, j] = A[M - 1 - i, j] + A[i, j]
+        for i1, j1 in allo.grid(M, N):
+            C[i1, j1] = C[i1, j1] + C[i1, N - 1 - j1]
+            right[i1, j1] = C[i1, j1]
+        for i2, j2 in allo.grid(M, N):
+            B[i2, j2] = B[M - 1 - i2, j2] + left[i2, j2] + right[i2, j2]
+
+    schedule = allo.customize(joined)
+    for loop in ("j", "j1", "j2"):
+        if rng.integers(2):
+            schedule.pipeline(loop)
+    if rng.integers(4):
+        schedule.dataflow("joined")
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        return [values(rng, T, (M, N)) for _ in range(3)]
+
+    return Case(schedule, draw, ("A", "B", "C"))
+
+
+def early(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Arrays that are copied in while the core runs, some on shared masters, beside others that pass."""
+    case = (mapped, partly, product, tasks, tasks)[rng.integers(5)](rng)
+    _partition(case, rng)
+    shared = "mem" if not rng.integers(4) else ""
+    asked = {name: _master(rng, bundle=shared) for name in case.arrays}
+    for fields in asked.values():
+        fields |= {"early": bool(rng.integers(4))} | ({"copy": True} if rng.integers(4) else {})
+    return case, asked
+
+
 def streams(rng: np.random.Generator) -> tuple[Case, Any]:
     """Arrays that are AXI4-Streams; scalars are registers or ports."""
     case = mapped(rng)
@@ -342,6 +382,7 @@ INTERFACES = {
     "mixed": mixed,
     "s_axilite": registers,
     "scattered": scattered,
+    "early": early,
 }
 OUTSIDE = ("m_axi", "cached", "gathered", "scattered", "spread", "axis", "s_axilite")
 """Those whose other ends cocotbext-axi has."""

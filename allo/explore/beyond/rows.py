@@ -31,6 +31,9 @@ SHARE, ONE, TRIES = 0.6, 0.5, 6
 intervals of one are tried."""
 SURE = 1.1
 """Times a limit: a narrower interval that would take more is not tried."""
+DRAIN, CLEARLY = 40, 0.9
+"""Cycles in which a pipeline of rows ends, about; what tasks one after the other take of those at the same
+time at most, to be tried first."""
 SHARED = 4096
 """The most operations of units in a row, as the iterations share them."""
 
@@ -45,7 +48,7 @@ def try_rows(search: Builder) -> None:
         passing = list(steps_of_passing(search.given, search.kernel, loops))
         if passing:
             _narrow(search, search.kernel, loops, passing, dataflow=True)
-        for dataflow in reversed(search.kernel.variants):
+        for dataflow in ways_of_tasks(search.kernel, search.units, loops, search.asked.limits.dsp):
             if not (passing and dataflow):
                 _narrow(search, search.kernel, loops, [], dataflow=dataflow)
 
@@ -73,6 +76,38 @@ def _divided(search: Builder) -> Iterator[tuple[Kernel, list[Step]]]:
         trial, kept = accepted(search.given, steps)
         if kept:
             yield read_kernel(trial), kept
+
+
+def ways_of_tasks(
+    kernel: Kernel, units: Units, loops: dict[int, int], limit: int | None
+) -> list[bool]:
+    """Whether tasks run at the same time: both ways, that of fewer cycles first, if both can be.
+
+    Tasks at the same time divide the multiplier blocks between them, also where one waits for all of another.
+    """
+    if len(kernel.variants) == 1 or not limit:
+        return kernel.variants[::-1]
+    blocks = {number: blocks_of(kernel, units, number, at) for number, at in loops.items()}
+
+    def cycles(task: int, interval: int) -> int:
+        mine = [number for number in loops if number in kernel.tasks[task]]
+        most = max([1, *blocks.values()])
+        rows = {
+            n: prod(each.extent or 1 for each in kernel.nests[n].chain[: loops[n] + 1])
+            for n in mine
+        }
+        return sum(DRAIN + rows[n] * max(1, ceil(interval * blocks[n] / most)) for n in mine)
+
+    alone, apart = (
+        [cycles(task, least_interval(limit, blocks.values(), dataflow=way)) for task in tasks]
+        for tasks in [range(len(kernel.tasks))]
+        for way in (False, True)
+    )
+    ends: list[int] = []
+    for task, took in enumerate(apart):
+        before = [ends[first] for first, second in kernel.waits if second == task]
+        ends.append(took + max(before, default=0))
+    return [False, True] if sum(alone) < CLEARLY * max(ends) else [True, False]
 
 
 def _narrow(

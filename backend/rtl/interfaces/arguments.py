@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.core.signature import functions_of
@@ -17,6 +19,9 @@ from allo.dialects.interfaces.transfers import Transfer
 from allo.dialects.types import Stream
 
 from ..design import HardwareDesign
+
+type Needs = Mapping[str, np.ndarray | None]
+"""By array, the cycle of the core in which each element is first asked for; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class Arguments:
         counts: elements of the arrays that are streams.
         transfers: arrays whose elements pass while the core runs.
         widest: bits of a master's data for which no width is asked, at most.
+        early: the arrays that are copied in while the core runs, and when it first asks for each element.
     """
 
     top: str
@@ -45,6 +51,7 @@ class Arguments:
     counts: Mapping[str, int] = field(default_factory=dict)
     transfers: Mapping[str, Transfer] = field(default_factory=dict)
     widest: int = 512
+    early: Needs = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +61,14 @@ class Known:
     Attributes:
         written_whole: positions of arguments whose every element is written.
         streamed: positions of array arguments that became streams.
-        widest: see :class:`Arguments`.
+        widest, early: see :class:`Arguments`.
     """
 
     signature: Signature
     written_whole: frozenset[int]
     streamed: tuple[int, ...]
     widest: int = 512
+    early: Needs = field(default_factory=dict)
 
     def of(self, design: HardwareDesign, transfers: Mapping[int, Transfer]) -> Arguments:
         """The arguments as a design spells them; ``transfers`` by position."""
@@ -84,7 +92,17 @@ class Known:
         top, place = self.signature.top, self.signature.place
         moved = {design.arguments[n]: transfer for n, transfer in transfers.items()}
         return Arguments(
-            top, place, spelled, sorts, places, results, whole, counts, moved, self.widest
+            top,
+            place,
+            spelled,
+            sorts,
+            places,
+            results,
+            whole,
+            counts,
+            moved,
+            self.widest,
+            self.early,
         )
 
 

@@ -108,6 +108,7 @@ class Buffered:
         loaded, stored: whether it is copied in before the core runs, and out after it.
         fold: banks that the RAM beside the core has for each bank of the core, for copies of fewer steps.
         uneven: whether a step of a copy may take a number of elements that is no power of two.
+        early: whether the core begins while it is copied in, and waits for what is not there yet.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Buffered:
     beside: Transfer | None = None
     fold: int = 1
     uneven: bool = False
+    early: bool = False
 
     @property
     def is_asked(self) -> bool:

@@ -2,11 +2,15 @@
 
 The elements pass in row-major order, ``lanes`` of them at once, each in its cell. They pass while the core
 is idle, through the first port of each bank: so no bank needs a port more than the core asks for.
+
+Elements of an array that is ``early`` come in while the core runs. Where no port of a bank writes and it has
+one port, they have a second one; elsewhere they take the port in cycles in which the core does not use it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ..design import ArrayInterface, BankPort
 from ..emit.builder import ModuleBuilder, identifier
@@ -29,7 +33,8 @@ def buffer_module(
 
     Ports, besides the core's: where the array is loaded ``fill_go``, ``in_data``, ``in_valid``,
     ``in_ready`` and the pulse ``filled``; where it is stored ``drain_go``, ``out_data``, ``out_last``,
-    ``out_valid``, ``out_ready``.
+    ``out_valid``, ``out_ready``. Where it is early, ``moves`` says that the core goes on in this cycle, and
+    ``step`` that a step comes in.
     """
     return _Buffer(array, buffered, lanes, core, made).emit()
 
@@ -39,14 +44,20 @@ class _Way:
     """How the elements of a step pass: SSA names.
 
     Attributes:
+        moving: whether steps pass; ``drains`` whether some leave, where others come in while the core runs.
+        outward: the word of those that leave; that of ``walk`` is of those that come in.
         write: whether a step is written, "" where none ever is.
         lanes: the words that are written.
+        waiting: for each of them whether it waits for a port of the core, none where none does.
     """
 
     moving: str
+    drains: str
+    outward: str
     walk: Walk
     write: str
     lanes: list[str]
+    waiting: Sequence[str] = ()
 
 
 class _Buffer:
@@ -70,8 +81,10 @@ class _Buffer:
         text, kept = self.text, self.buffered
         filling, draining = text.named("filling"), text.named("draining")
         issue, step = text.named("issue"), []
+        late = bool(kept.early and self._shared())
+        takes = text.named("takes") if late else filling
         if kept.loaded:
-            step.append(text.all_of(filling, "%in_valid"))
+            step.append(text.all_of(takes, "%in_valid"))
         if kept.stored:
             step.append(issue)
         restart = [
@@ -82,14 +95,21 @@ class _Buffer:
         if kept.loaded:
             filled = text.all_of(step[0], walk.last)
             flag(text, filling, "%fill_go", filled)
-            text.output("in_ready", "i1", filling)
-            text.output("filled", "i1", filled)
+            text.output("in_ready", "i1", takes)
+            if not late:
+                text.output("filled", "i1", filled)
             lanes = [
                 text.slice("%in_data", n * kept.cell, kept.width, self.width)
                 for n in range(self.lanes)
             ]
         modes = ([filling] if kept.loaded else []) + ([draining] if kept.stored else [])
-        way = _Way(text.any_of(*modes), walk, step[0] if kept.loaded else "", lanes)
+        moving = text.any_of(*modes)
+        drains = draining if kept.early and kept.stored else ""
+        way = _Way(moving, drains, walk.word, walk, step[0] if kept.loaded else "", lanes)
+        if late:
+            way = self._wait_for_ports(way, filling, takes)
+        elif kept.early:
+            text.output("step", "i1", step[0])
         for port in self.array.ports:
             self._part(port)
         words = [""] * self.layout.bank_count
@@ -116,10 +136,84 @@ class _Buffer:
         if self.buffered.loaded:
             inputs |= {"fill_go": 1, "in_data": self.width, "in_valid": 1}
             outputs += ["in_ready", "filled"]
+        if self.buffered.early:
+            inputs["moves"] = 1
+            outputs.append("step")
+            for port in self.array.ports:
+                inputs[f"{port.prefix}_en"] = 1
         if self.buffered.stored:
             inputs |= {"drain_go": 1, "out_ready": 1}
             outputs += ["out_data", "out_last", "out_valid"]
         reserve_ports(self.text, inputs, tuple(outputs))
+
+    # --- beside the core ----------------------------------------------------------------
+
+    def _wait_for_ports(self, way: _Way, filling: str, takes: str) -> _Way:
+        """A step in registers, each word of which goes in when the core leaves a port of its bank to it."""
+        text, walk = self.text, way.walk
+        bank = walk.bank and text.register(
+            text.named("step_bank"), walk.bank, walk.bank_bits, enable=way.write
+        )
+        word = text.register(text.named("step_word"), walk.word, walk.word_bits, enable=way.write)
+        last = text.register(text.named("step_last"), walk.last, 1, enable=way.write)
+        words, waiting = [], []
+        for lane, value in enumerate(way.lanes):
+            words.append(
+                text.register(text.named(f"lane{lane}"), value, self.array.width, enable=way.write)
+            )
+            waiting.append(text.named(f"lane{lane}_waits"))
+        held = text.named("step_held")
+        made = replace(
+            way, walk=replace(walk, bank=bank, word=word), lanes=words, waiting=waiting, write=held
+        )
+        ends = []
+        for lane, waits in enumerate(waiting):
+            banks = range(lane, self.layout.bank_count, self.lanes)
+            goes = text.any_of(*(self._selected(each, made) for each in banks))
+            flag(text, waits, way.write, goes)
+            ends.append(text.any_of(text.invert(waits), goes))
+        over = text.all_of(held, *ends)
+        flag(text, held, way.write, over)
+        text.alias(takes, text.all_of(filling, text.any_of(text.invert(held), over)), 1)
+        text.output("step", "i1", over)
+        text.output("filled", "i1", text.all_of(over, last))
+        return made
+
+    def _free(self, bank: int) -> str:
+        """Whether the core leaves the port to a step through which a bank of the RAM is filled."""
+        text, fold = self.text, self.buffered.fold
+        owner = next(
+            b
+            for b in range(self.array.layout.bank_count)
+            if bank in fold_of(self.array.layout, fold, b)
+        )
+        ports = [p for p in self.array.ports if p.bank == owner]
+        place = self._filled_by(ports)
+        if not ports or place is None or self.layout.bank_depth == 1:
+            return text.const(1, 1)
+        return text.invert(self._taken(ports[place]))
+
+    def _taken(self, port: BankPort) -> str:
+        """Whether the core uses a port in this cycle."""
+        moves = ["%moves"] if self.buffered.early else []
+        return self.text.all_of(f"%{port.prefix}_en", *moves)
+
+    def _shared(self) -> list[BankPort]:
+        """The ports of the core through which elements come in; a bank of one word needs none."""
+        found = []
+        for bank in range(self.array.layout.bank_count if self.layout.bank_depth > 1 else 0):
+            ports = [p for p in self.array.ports if p.bank == bank]
+            place = self._filled_by(ports)
+            found += [ports[place]] if ports and place is not None else []
+        return found
+
+    def _filled_by(self, ports: list[BankPort]) -> int | None:
+        """Through which of its ports a bank is filled; None where that is one more."""
+        if self.buffered.early and len(ports) == 1 and not ports[0].writes:
+            return None
+        # Elements come in through a port that writes anyway: a bank that two ports write is no block RAM of
+        # families but Xilinx's.
+        return next((n for n, port in enumerate(ports) if port.writes), 0)
 
     # --- banks ------------------------------------------------------------------------
 
@@ -153,9 +247,10 @@ class _Buffer:
         if not ports and not self.buffered.stored:
             return ""
         users: list[BankPort | None] = [*ports] or [None]
-        # Elements come in through a port that writes anyway: a bank that two ports write is no block RAM of
-        # families but Xilinx's.
-        fill = next((n for n, port in enumerate(ports) if port.writes), 0)
+        fill = self._filled_by(ports)
+        if fill is None:
+            fill = len(users)
+            users.append(None)
         made = [
             self._port((cut, turn), port, way, drains=n == 0, fills=n == fill)
             for n, port in enumerate(users)
@@ -180,18 +275,23 @@ class _Buffer:
         ``place``: the bank, and which one it is of those that the core's bank is cut into.
         """
         text, width, depth = self.text, self.array.width, way.walk.word_bits
-        address = way.walk.word
+        address = way.walk.word if fills else way.outward
         writes: list[RamUse] = []
         if port is not None:
             low = bits_unsigned(self.buffered.fold - 1) if self.buffered.fold > 1 else 0
             own = text.slice(f"%{port.prefix}_addr", low, depth, port.addr_width)
-            address = text.mux(way.moving, address, own, depth) if drains or fills else own
+            if self.buffered.early:
+                address = text.mux(self._taken(port), own, address, depth) if fills else own
+            else:
+                address = text.mux(way.moving, address, own, depth) if drains or fills else own
             if port.writes:
-                wanted = [f"%{port.prefix}_en", f"%{port.prefix}_we"]
+                wanted = [self._taken(port), f"%{port.prefix}_we"]
                 if low:
                     here = text.const(place[1], low)
                     wanted.append(text.compare("eq", self._now[port], here, low))
                 writes.append(RamUse(text.all_of(*wanted), own, (), f"%{port.prefix}_wdata"))
+        if drains and way.drains:
+            address = text.mux(way.drains, way.outward, address, depth)
         if fills and way.write:
             bank = place[0]
             writes.append(
@@ -203,16 +303,18 @@ class _Buffer:
             made.enable = text.any_of(*(w.condition for w in writes))
             made.value = writes[0].data
         if len(writes) == 2:
-            made.value = text.mux(way.moving, writes[1].data, writes[0].data, width)
+            comes = writes[1].condition if way.waiting else way.moving
+            made.value = text.mux(comes, writes[1].data, writes[0].data, width)
         return made
 
     def _selected(self, bank: int, way: _Way) -> str:
         """Whether a step is written that has a word for this bank."""
+        waits = [way.waiting[bank % self.lanes], self._free(bank)] if way.waiting else []
         if not way.walk.bank:
-            return way.write
+            return self.text.all_of(way.write, *waits)
         base = self.text.const(bank - bank % self.lanes, way.walk.bank_bits)
         here = self.text.compare("eq", way.walk.bank, base, way.walk.bank_bits)
-        return self.text.all_of(way.write, here)
+        return self.text.all_of(way.write, *waits, here)
 
     def _lane(self, bank: int, way: _Way) -> str:
         return way.lanes[bank % self.lanes]

@@ -33,7 +33,7 @@ KINDS = {
     "control": ("s_axilite", "port"),
 }
 _A = {"array": "an array", "scalar": "a scalar", "stream": "a stream"}
-_FIELDS = {"kind", "bundle", "width", "burst", "outstanding", "copy"}
+_FIELDS = {"kind", "bundle", "width", "burst", "outstanding", "copy", "early"}
 _WIDTHS = (32, 64, 128, 256, 512)
 _BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SHORT = 128
@@ -51,6 +51,7 @@ class Asked:
     burst: int | None = None
     outstanding: int | None = None
     copy: bool | None = None
+    early: bool | None = None
 
 
 def read_interface(option: str | Mapping[str, Any], arguments: Arguments) -> dict[str, Asked]:
@@ -148,6 +149,12 @@ def _check_numbers(name: str, asked: Asked, place: SourcePlace | None) -> None:
             place,
             help="it takes True for a copy of the whole array, or False for none.",
         )
+    if asked.early not in (None, True, False):
+        raise InterfaceError(
+            f"The interface of {name} has early {asked.early!r}.",
+            place,
+            help="it takes True for a run that begins while the array is copied in, or False.",
+        )
     check_bundles(name, asked.bundle, place)
 
 
@@ -236,6 +243,7 @@ def _buffered(
     stored = array.direction != "in"
     whole = array.name in arguments.results or array.name in arguments.written_whole
     fold, uneven = 1, False
+    loaded = transfer.is_loaded if transfer else not (array.direction == "out" and whole)
     if not transfer:
         fold, uneven = _steps(array, cell, pace[0] * len(parts), pace[1])
     return Buffered(
@@ -245,11 +253,12 @@ def _buffered(
         cell=cell,
         signed=is_signed(dtype),
         count=prod(array.shape),
-        loaded=transfer.is_loaded if transfer else not (array.direction == "out" and whole),
+        loaded=loaded,
         stored=stored,
         beside=transfer,
         fold=fold,
         uneven=uneven,
+        early=loaded and not transfer and array.name in arguments.early,
     )
 
 

@@ -3,31 +3,38 @@
 A run has three parts. First every array that the kernel may read is copied in, those of different
 bundles at the same time. Then the core runs. Then every array that it may have written is copied
 out, and the last words of streams leave. ``ap_done`` follows when every write has been answered.
-Arrays that pass while the core runs (:mod:`.beside`) are read from the start on.
+Arrays that pass while the core runs (:mod:`.beside`) are read from the start on. Nor does the core wait
+for those that are copied in early (:mod:`.early`), but only where it needs an element that is not there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..design import ArrayInterface, ScalarPort, StreamInterface
 from ..emit.builder import ModuleBuilder, Wiring, identifier
 from ..netlist.locations import Locations
 from ..netlist.modules import Ports
+from .arguments import Needs
 from .beside.serve import Server
 from .board import BUS_ERROR, LITE, Board, Buffered
 from .buses.clients import Clients, engine_of
 from .buses.copies import Copies, Pulses
 from .buses.gang import Gang
 from .control import control_module, lite_ports
+from .early.gate import Coming, emit_gate
 from .parts import Made, flag, put_instance
 from .streams import sender_module
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The compiled design: its module, what its ports are, and its cycles where they are known."""
+    """The compiled design: its module, what its ports are, and its cycles where they are known.
+
+    Attributes:
+        needs: when it first asks for elements of arrays that are copied in while it runs.
+    """
 
     module: str
     ports: Ports
@@ -36,6 +43,7 @@ class Core:
     scalars_in: Sequence[ScalarPort]
     scalars_out: Sequence[ScalarPort]
     cycles: int | None = None
+    needs: Needs = field(default_factory=dict)
 
 
 def shell_module(core: Core, board: Board, made: Made, locations: Locations) -> ModuleBuilder:
@@ -53,6 +61,8 @@ class _Shell:
         self.wiring = Wiring()
         self.values: dict[str, str] = {}
         self.loaded: list[str] = []
+        self.late: list[str] = []
+        self.coming: list[Coming] = []
         self.stored: list[str] = []
         self.bad: list[str] = []
 
@@ -67,7 +77,7 @@ class _Shell:
             self.wiring.outputs[name] = text.named(f"core_{name}")
         self.go, self.store, self.idle = (text.named(n) for n in ("go", "store", "idle"))
         self.over, self.done = text.named("core_over"), text.named("all_done")
-        self.runs = text.named("core_runs")
+        self.runs, self.moves = text.named("core_runs"), text.named("core_moves")
         self._control()
         self.clients = Clients(text, self.board, self.made)
         self._masters()
@@ -138,15 +148,27 @@ class _Shell:
             flag(text, loading, self.go, begin)
         core_done = self.wiring.outputs["done"]
         self.wiring.inputs["start"] = begin
-        flag(text, self.runs, begin, core_done)
+        if self.coming:
+            emit_gate(text, self.coming, begin, self.runs, self.done, self.moves)
         if "ce" in dict(self.core.ports.inputs):
-            self.wiring.inputs["ce"] = text.const(1, 1)
-        text.alias(self.store, core_done, 1)
+            self.wiring.inputs["ce"] = self.moves if self.coming else text.const(1, 1)
+        flag(text, self.runs, begin, core_done)
+        text.alias(self.store, self._ended(core_done), 1)
         finished = text.all_of(storing, *self.stored, *flushed)
-        flag(text, storing, core_done, finished)
+        flag(text, storing, self.store if self.late else core_done, finished)
         flag(text, busy, self.go, finished)
         text.alias(self.over, storing, 1)
         text.alias(self.done, finished, 1)
+
+    def _ended(self, core_done: str) -> str:
+        """The pulse behind the core's end, when all is there that was still copied in."""
+        text = self.text
+        if not self.late:
+            return core_done
+        waits, ended = text.named("core_ended"), text.named("all_over")
+        text.alias(ended, text.all_of(text.any_of(core_done, waits), *self.late), 1)
+        flag(text, waits, text.all_of(core_done, text.invert(ended)), ended)
+        return ended
 
     # --- arrays -----------------------------------------------------------------------
 
@@ -169,13 +191,14 @@ class _Shell:
                 for name, (value, width) in zero.items():
                     if wanted:
                         self.values[f"{master.prefix}_{channel}{name}"] = text.const(value, width)
-        pulses = Pulses(self.go, self.store)
+        pulses = Pulses(self.go, self.store, self.moves)
         copies = Copies(
             text, self.core, self.board, self.made, self.wiring, self.clients, self.addresses
         )
         copied = copies.emit(pulses)
         self.loaded, self.stored = copied.loaded, copied.stored
         self.bad += copied.bad
+        self.late, self.coming = copied.late, copied.coming
 
     def _serve(self, array: Buffered) -> None:
         """An array whose elements pass while the core runs."""

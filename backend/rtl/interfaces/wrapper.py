@@ -119,6 +119,7 @@ def wrap(
         design.scalars_in,
         design.scalars_out,
         design.report.about if told is None else told,
+        known.early,
     )
     arguments = known.of(design, transfers)
     board = plan_board(core, read_interface(interface, arguments), arguments)

@@ -87,8 +87,8 @@ def span(level: Level, values: Values) -> range | None:
     step is none of compile time."""
     if level.trips is not None:
         return range(level.trips)
-    lower = [_value(floor, values) for floor in level.iv.floors]
-    upper = [_value(ceiling, values) for ceiling in level.iv.ceilings]
+    lower = [value_of(floor, values) for floor in level.iv.floors]
+    upper = [value_of(ceiling, values) for ceiling in level.iv.ceilings]
     lows = [v for v in lower if v is not None]
     highs = [v for v in upper if v is not None]
     if not lower or not upper or len(lows) < len(lower) or len(highs) < len(upper):
@@ -116,7 +116,7 @@ def decided(condition: Node, values: Values) -> bool | None:
     """Whether a condition holds; None where it depends on more than ``values``."""
     if condition.test is not None:
         relation, difference = condition.test
-        value = _value(difference, values)
+        value = value_of(difference, values)
         return None if value is None else _RELATIONS[relation](value)
     if condition.kind == "const":
         return bool(condition.data)
@@ -136,7 +136,8 @@ def compared(condition: Node) -> Iterator[set[int]]:
             yield from compared(each)
 
 
-def _value(expression: Lin, values: Values) -> int | None:
+def value_of(expression: Lin, values: Values) -> int | None:
+    """What an expression is; None where it depends on more than ``values``."""
     total = expression.const
     for node, factor in expression.terms:
         found = _of_node(node, values)
@@ -151,7 +152,7 @@ def _of_node(node: Node, values: Values) -> int | None:
     if node.number in values:
         return values[node.number]
     made = _made_of(node)
-    inner = None if made is None else _value(made[0], values)
+    inner = None if made is None else value_of(made[0], values)
     return None if made is None or inner is None else made[1](inner)
 
 

@@ -19,6 +19,7 @@ from allo.dialects.diagnostics import PredictionError, SourcePlace
 from allo.dialects.interfaces.runs import Runs
 
 from .asked import request_cycles
+from .coming import Coming, waits_for
 from .traffic import DRAM, MemoryChannel, Outside, device_of
 from .updates import update_cycles
 
@@ -170,6 +171,7 @@ def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | Non
         return None
     masters = {master.bundle: master for master in board.masters}
     passing: list[Passing] = []
+    coming: dict[str, list[Coming]] = defaultdict(list)
     loops: dict[str, dict[str, list[Passing]]] = defaultdict(lambda: defaultdict(list))
     copies: dict[tuple[str, str], float] = {}
     for array in board.arrays:
@@ -188,7 +190,10 @@ def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | Non
                 lanes = copy_lanes(layout, max(1, width // array.cell), uneven=array.uneven)
                 one = Passing(array.name, way, "", array.bytes, array.bytes, rate, 0)
                 took = max(one.cycles, array.count / lanes)
-                copies[master.bundle, way] = copies.get((master.bundle, way), 0) + took
+                if array.early and way == WAYS[0]:
+                    coming[master.bundle].append(Coming(array.name, took, _under_way(route)))
+                else:
+                    copies[master.bundle, way] = copies.get((master.bundle, way), 0) + took
             else:
                 one, function = _passes(design, array, (way, runs, stream), master, rate)
                 one = replace(one, apart=channel_rate(route))
@@ -201,8 +206,19 @@ def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | Non
     told = core + max(waits.values(), default=0)
     beside = {array.name for array in board.arrays if array.beside is not None}
     told = max(told, busiest([each for each in passing if each.array in beside], outside))
-    told += sum(max((c for (_, w), c in copies.items() if w == way), default=0) for way in WAYS)
-    told += STARTING + sum(_latency(board, outside, way) for way in WAYS)
+    read, written = (
+        max((c for (_, w), c in copies.items() if w == way), default=0) for way in WAYS
+    )
+    first = _latency(board, outside, WAYS[0])
+    if coming:
+        begins = read + (first if read else 0)
+        before = {bundle: copies.get((bundle, WAYS[0]), 0) for bundle in coming}
+        late = waits_for(design.compiled, coming, before, begins)
+        passes = any(array.loaded and array.beside is not None for array in board.arrays)
+        told = max(told + begins + max(late.waits, first if passes else 0), late.whole)
+    else:
+        told += read + first
+    told += written + STARTING + _latency(board, outside, WAYS[1])
     return Foretold(round(told), core, tuple(passing), busiest(passing, outside))
 
 
@@ -336,7 +352,12 @@ def busiest(passing: Iterable[Passing], outside: Outside) -> float:
 def _latency(board: Board, outside: Outside, way: str) -> int:
     """Cycles that the first line that is read, or the last one that is written, is under way."""
     names = [a.name for a in board.arrays if (a.loaded if way == WAYS[0] else a.stored)]
-    return max((c.latency for n in names for c in outside.memory.get(n, ())), default=0)
+    return max((_under_way(outside.memory.get(n, ())) for n in names), default=0)
+
+
+def _under_way(route: Sequence[MemoryChannel]) -> int:
+    """Cycles from a request to its line."""
+    return max((c.latency for c in route), default=0)
 
 
 __all__ = ["Foretold", "Passing", "busiest", "channel_rate", "foretell", "rate_of"]

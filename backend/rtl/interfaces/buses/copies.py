@@ -14,11 +14,13 @@ from allo.dialects.interfaces.runs import Runs
 from ...design import ArrayInterface
 from ...emit.builder import ModuleBuilder, Wiring
 from ...graph.linear import bits_unsigned
+from ..arguments import Needs
 from ..beside.gearbox import packer_module, unpacker_module
 from ..beside.units import Units
 from ..board import Board, Buffered, Master
 from ..buffer import buffer_module
 from ..converters import narrower_module, widener_module
+from ..early.gate import Coming, deadlines
 from ..masters import ADDRESS
 from ..parts import Made, flag, put_instance
 from ..walk import copy_lanes, folded
@@ -37,22 +39,35 @@ class Inside(Protocol):
     def arrays(self) -> Sequence[ArrayInterface]:
         """Its arrays."""
 
+    @property
+    def needs(self) -> Needs:
+        """When it first asks for elements of arrays that are copied in while it runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pulses:
-    """When arrays are loaded, and when they are stored."""
+    """When arrays are loaded, and when they are stored; whether the core goes on in a cycle."""
 
     go: str
     store: str
+    moves: str
 
 
 @dataclass(slots=True)
 class Copied:
-    """Bits of the groups of arrays that share engines: loaded, stored, and answered with an error."""
+    """Bits of the groups of arrays that share engines: loaded, stored, and answered with an error.
+
+    Attributes:
+        loaded: whether all is there that the core waits for before it begins.
+        late: whether those that it does not wait for are there, too.
+        coming: the steps of their copies.
+    """
 
     loaded: list[str] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)
     bad: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+    coming: list[Coming] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +136,7 @@ class Copies:
 
     def emit(self, pulses: Pulses) -> Copied:
         """Put everything into the shell."""
-        self.go, self.store = pulses.go, pulses.store
+        self.go, self.store, self.moves = pulses.go, pulses.store, pulses.moves
         self.loaded, self.stored, self.bad = (
             self._found.loaded, self._found.stored, self._found.bad,
         )  # fmt: skip
@@ -150,8 +165,8 @@ class Copies:
         module = buffer_module(array, buffered, lanes, self.core.module, self.made)
         inputs: dict[str, str] = {}
         for port in array.ports:
-            suffixes = ("addr", *(("en", "we", "wdata") if port.writes else ()))
-            for suffix in suffixes:
+            asks = ("en",) if port.writes or buffered.early else ()
+            for suffix in ("addr", *asks, *(("we", "wdata") if port.writes else ())):
                 name = f"{port.prefix}_{suffix}"
                 inputs[name] = self.wiring.outputs[name]
         name, step, bus = buffered.name, buffered.cell * lanes, self._gang(buffered).master.width
@@ -170,7 +185,13 @@ class Copies:
             inputs |= {"fill_go": joined.fill_go, "in_data": data, "in_valid": valid}
         if buffered.stored:
             inputs |= {"drain_go": joined.drain_go, "out_ready": text.named(f"{name}_out_ready")}
+        if buffered.early:
+            inputs["moves"] = self.moves
         found = put_instance(text, f"{name}_buffer", self.made.take(module), inputs)
+        if buffered.early:
+            layout = folded(array.layout, buffered.fold)
+            due = deadlines(self.core.needs.get(name), layout, lanes)
+            self._found.coming.append(Coming(name, found["step"], due))
         for port in array.ports:
             if port.reads:
                 self.wiring.inputs[f"{port.prefix}_rdata"] = found[f"{port.prefix}_rdata"]
@@ -288,17 +309,18 @@ class Copies:
         label = "_".join(gang.bundles)
         goes, active = [], []
         pulse = self.go
-        for each in mine:
+        mine = sorted(mine, key=lambda each: each.early)
+        for number, each in enumerate(mine):
             joined = buffers[each.name]
+            if number and each.early and not mine[number - 1].early:
+                self._over(f"{label}_begun", pulse, self.loaded)
             text.alias(joined.fill_go, pulse, 1)
             goes.append(pulse)
             turn = text.named(f"{each.name}_turn")
             flag(text, turn, pulse, joined.filled)
             active.append(turn)
             pulse = joined.filled
-        over = text.named(f"{label}_loaded")
-        flag(text, over, pulse, self.go)
-        self.loaded.append(over)
+        self._over(f"{label}_loaded", pulse, self._found.late if mine[-1].early else self.loaded)
         ready = [
             text.all_of(t, buffers[b.name].read_ready) for t, b in zip(active, mine, strict=True)
         ]
@@ -308,6 +330,12 @@ class Copies:
         for turn, each in zip(active, mine, strict=True):
             text.alias(buffers[each.name].read_data, found["data"], gang.master.width)
             text.alias(buffers[each.name].read_valid, text.all_of(turn, found["valid"]), 1)
+
+    def _over(self, hint: str, pulse: str, flags: list[str]) -> None:
+        """A bit that is high from a pulse on until the next run."""
+        over = self.text.named(hint)
+        flag(self.text, over, pulse, self.go)
+        flags.append(over)
 
     def _writes(self, mine: list[Buffered], buffers: dict[str, _Joined]) -> None:
         text, gang = self.text, self._gang(mine[0])

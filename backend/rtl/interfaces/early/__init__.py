@@ -1,0 +1,1 @@
+"""Arrays that are copied in while the core runs."""

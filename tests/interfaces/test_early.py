@@ -1,0 +1,122 @@
+"""Arrays that are copied in while the core runs: the core takes no element before it has come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import allo
+from allo import Partition
+from allo.backend.rtl.interfaces.early import needed
+from allo.backend.rtl.interfaces.early.gate import deadlines
+from allo.backend.sim import external_memory
+from allo.dialects.core.partition import ArrayLayout, DimPartition
+from allo.errors import InterfaceError
+from allo.ir.types import int32
+
+from .kernels import agree, build, values
+
+N, W = 24, 16
+FIRST = {"kind": "m_axi", "copy": True}
+BOTH = {**FIRST, "early": True}
+
+
+def forwards(A: int32[N, W], C: int32[N, W]):
+    for i in range(N):
+        for j in range(W):
+            C[i, j] += A[i, j] * A[i // 2, W - 1 - j]
+
+
+def backwards(A: int32[N, W], C: int32[N, W]):
+    for i in range(N):
+        for j in range(W):
+            C[N - 1 - i, j] += A[N - 1 - i, j] * A[(N - 1 - i) // 2, W - 1 - j]
+
+
+def rows(kernel: Any = forwards) -> Any:
+    """A row in eight cycles, each after rows that come before it."""
+    s = allo.customize(kernel)
+    for array in (s.A, s.C):
+        s.partition(array, partition_type=Partition.Complete, dim=2)
+    s.pipeline("i", initiation_interval=8)
+    return s
+
+
+def drawn(rng: np.random.Generator) -> list[Any]:
+    return [values(rng, int32, (N, W)) for _ in range(2)]
+
+
+def outside(schedule: Any, fields: dict[str, Any]) -> Any:
+    """From a channel with banks and refresh for each array."""
+    made = schedule.build(
+        target="verilog",
+        simulator="jit",
+        clock_mhz=300,
+        configs={"interface": {"A": fields, "C": fields}},
+    )
+    hbm = external_memory("hbm2", clock_mhz=300, timing="dram")
+    return made.variant(memory={"A": hbm[0], "C": hbm[1]})
+
+
+def test_rows_begin_before_the_array_is_there() -> None:
+    """From dynamic memory, and from one that stalls at random; the cycles are foretold."""
+    s = rows()
+    first, early = outside(s, FIRST), outside(s, BOTH)
+    (before,), (after,) = (agree(s, mod, drawn, (1,)) for mod in (first, early))
+    copied = N * W * 4 / (14.4e9 / 300e6)
+    assert before - after > 0.9 * copied, "nearly the whole copy in passes beside the core"
+    assert abs(first.foretold.cycles - early.foretold.cycles - (before - after)) < 8
+    stalled = build(s, {"A": BOTH, "C": BOTH}, stalls=0.6)
+    assert len(agree(s, stalled, drawn)) == 3
+
+
+def test_rows_of_the_end_wait_for_all_of_it() -> None:
+    s = rows(backwards)
+    first, early = outside(s, FIRST), outside(s, BOTH)
+    (before,), (after,) = (agree(s, mod, drawn, (1,)) for mod in (first, early))
+    assert abs(before - after) < 12
+    assert abs(first.foretold.cycles - early.foretold.cycles) < 12
+
+
+def test_a_core_that_is_told_too_late_when_it_needs_an_element(monkeypatch) -> None:
+    """The fault that would matter: the table lets the core go 40 cycles too far."""
+    monkeypatch.setattr(needed, "FIRST", needed.FIRST + 40)
+    s = rows()
+    with pytest.raises(AssertionError, match="argument 1"):
+        agree(s, build(s, {"A": BOTH, "C": BOTH}, stalls=0.6), drawn)
+
+
+def test_deadlines_are_of_the_first_step_that_has_not_come() -> None:
+    """Two rows of six elements, four in a step: the second step of a row has two."""
+    layout = ArrayLayout((DimPartition(None, 1, 2), DimPartition(Partition.Cyclic, 4, 6)))
+    needs = np.array([9, 9, 9, 3, 8, 8, 5, 5, 5, 5, np.inf, np.inf])
+    assert deadlines(needs, layout, 4) == [3, 5, 5, np.inf, np.inf]
+    assert deadlines(None, layout, 4) == [1, 1, 1, 1, np.inf]
+
+
+def test_data_that_decide_let_it_wait_for_all() -> None:
+    def picked(at: int32[16], A: int32[16], y: int32[16]):
+        for i in range(16):
+            if at[i] > 3:
+                for k in range(4):
+                    y[i] += A[at[i]]
+
+    s = allo.customize(picked)
+    mod = build(s, dict.fromkeys(("at", "A", "y"), BOTH))
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        return [
+            rng.integers(0, 16, 16).astype(np.int32),
+            *(values(rng, int32, (16,)) for _ in "Ay"),
+        ]
+
+    assert len(agree(s, mod, draw)) == 3
+
+
+def test_it_is_true_or_false() -> None:
+    with pytest.raises(InterfaceError) as error:
+        build(rows(), {"A": {"kind": "m_axi", "early": "yes"}, "C": "m_axi"})
+    assert error.value.message == "The interface of A has early 'yes'."
+    assert "True for a run that begins while the array is copied in" in (error.value.help or "")
