@@ -55,11 +55,14 @@ def hardware():
     )
 
 
-@pytest.fixture(scope="module")
-def cpu():
+@pytest.fixture(scope="module", params=[0, 2])
+def cpu(request):
     """With grouped queries; what the schedule says of memories is checked while it runs."""
-    wide = dataclasses.replace(WIDE, heads=1)
-    return schedule_block(GROUPS, wide, BLOCK).build(target="simulator", check_dependences=True)
+    wide, block = (
+        dataclasses.replace(WIDE, heads=1),
+        dataclasses.replace(BLOCK, queries=request.param),
+    )
+    return schedule_block(GROUPS, wide, block).build(target="simulator", check_dependences=True)
 
 
 def assert_speaks(module, weights, expected, wide: Wide, block: Block, steps) -> None:
@@ -83,8 +86,9 @@ def assert_speaks(module, weights, expected, wide: Wide, block: Block, steps) ->
             marks=pytest.mark.slow,
         ),
         (GROUPS, dataclasses.replace(WIDE, heads=1), Block(rows=3, tokens=6, most=12, norms=4)),
+        (CONFIG, WIDE, dataclasses.replace(BLOCK, row_lanes=2)),
     ],
-    ids=["two", "one", "three"],
+    ids=["two", "one", "three", "lanes"],
 )
 def test_prompts_on_the_cpu_in_steps_of_any_size(config, wide: Wide, block: Block):
     """Rows that divide nothing, blocks that are not full; and what the schedule says of memories holds."""
@@ -249,8 +253,26 @@ def test_cycles_are_foretold_from_the_report(weights, hardware, channel: Channel
         ({}, {"norms": 3}, "The wide accelerator has 3 units of norms, which is no power of two."),
         ({}, {"spoken": 5}, "Logits after 5 tokens are asked for, and a block has 4."),
         ({"vector": 8}, {}, "The 8 elements of a vector do not divide the channels, 4."),
+        (
+            {},
+            {"row_lanes": 4},
+            "The 4 lanes of rows are no power of two that divides the 2 rows of an element.",
+        ),
+        ({}, {"queries": 3}, "The queries of 3 tokens are to meet a key together."),
+        ({}, {"row_lanes": 2, "norms": 4}, "There are 4 units of norms for 2 lanes of rows."),
     ],
-    ids=["rows", "channels", "bits", "most", "norms", "spoken", "vector"],
+    ids=[
+        "rows",
+        "channels",
+        "bits",
+        "most",
+        "norms",
+        "spoken",
+        "vector",
+        "lanes",
+        "queries",
+        "units",
+    ],
 )
 def test_blocks_that_do_not_fit_are_refused(wide, block, message: str):
     with pytest.raises(WidthError) as error:

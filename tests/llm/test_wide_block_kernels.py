@@ -143,22 +143,28 @@ def test_a_table_is_taken_once_for_all_tokens(terms: int):
         assert np.array_equal(one.reshape(-1).view(np.uint32), wanted.view(np.uint32))
 
 
-def test_residuals_leave_token_by_token_and_at_the_end_the_last_ones_alone():
-    s = allo.customize(norm.collect, instantiate=[D, V, C, LAYERS, B, CTX, 0])
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_residuals_leave_in_lanes_and_at_the_end_the_last_ones_alone(lanes: int):
+    """The third token from the end is in the first lane at the end, whichever lane it was added in."""
+    sizes = [D, V, C, LAYERS, B, CTX, 0, lanes, lanes.bit_length() - 1]
+    s = allo.customize(norm.collect, instantiate=sizes)
     rng = np.random.default_rng(2)
     x = rng.normal(0, 1, (COUNT, D)).astype(F32)
     deltas = rng.normal(0, 1, (2 * LAYERS, COUNT, D)).astype(F32)
-    expected, current = [x], x
+    expected, current = [x[a:b] for a, b in BLOCKS], x
     for delta in deltas:
         current = current + delta
-        expected.append(current)
-    expected[-1] = current[-SPOKEN:]
+        expected += [current[a:b] for a, b in BLOCKS]
+    expected[-2:] = [current[-SPOKEN:]]
     taken = np.concatenate([by_groups(d[a:b]) for d in deltas for a, b in BLOCKS])
-    rows = np.concatenate(expected)
     build = hardware(norm.schedule_collect(s))
-    got = np.zeros((rows.size // V, V), F32)
+    turns = [-(-len(part) // lanes) for part in expected]
+    got = np.zeros((sum(turns) * (D // V), lanes * V), F32)
     build(x.reshape(-1, V), taken.reshape(-1, V), COUNT, WAVES, SPOKEN, got)
-    assert np.array_equal(got.reshape(rows.shape).view(np.uint32), rows.view(np.uint32))
+    ends = np.cumsum(turns)[:-1] * (D // V)
+    for part, words in zip(expected, np.split(got, ends), strict=True):
+        rows = words.reshape(-1, D // V, lanes, V).transpose(0, 2, 1, 3).reshape(-1, D)
+        assert np.array_equal(rows[: len(part)].view(np.uint32), part.view(np.uint32))
 
 
 @pytest.mark.parametrize(("unit", "terms"), [(0, 2), (1, 1)])
@@ -186,24 +192,28 @@ def test_a_unit_of_norms_takes_every_other_token(unit: int, terms: int):
     assert np.array_equal(small.view(np.int8), wanted)
 
 
-@pytest.mark.parametrize("run", [1, 2, FFN // V])
-def test_pieces_become_words_of_several_tokens(run: int):
+@pytest.mark.parametrize(("run", "lanes"), [(1, 1), (2, 2), (FFN // V, 1)])
+def test_pieces_become_words_of_several_tokens(run: int, lanes: int):
     jobs, full = 3, 2
-    s = allo.customize(arranging.arrange, instantiate=[LANES, V, R, B, FFN, run, jobs, full, 0, 0])
+    sizes = [LANES, V, R, B, FFN, run, jobs, full, 0, 0, lanes]
+    s = allo.customize(arranging.arrange, instantiate=sizes)
     rng = np.random.default_rng(run)
     come, leave = [], []
     for job in range(jobs):
         x = int8s(rng, COUNT, FFN)
         for first, end in [(0, SPOKEN)] if job >= full else BLOCKS:
             part = x[first:end]
-            pieces = part.reshape(len(part), -1, run * V).transpose(1, 0, 2)
+            rows = -(-len(part) // lanes)
+            padded = np.zeros((rows * lanes, FFN), np.int8)
+            padded[: len(part)] = part
+            pieces = padded.reshape(rows, lanes, -1, run, V).transpose(2, 0, 3, 1, 4)
             come.append(pieces.reshape(-1))
             leave.append(part)
     build = hardware(arranging.schedule_arrange(s))
     rounds = sum(-(-len(part) // R) for part in leave)
     out = np.zeros((rounds * (FFN // LANES), 8 * LANES * R // 32), np.uint32)
     words = words_of(out.reshape(-1), 8 * LANES * R)
-    build(words_of(np.concatenate(come), 8 * V), COUNT, WAVES, SPOKEN, words)
+    build(words_of(np.concatenate(come), 8 * V * lanes), COUNT, WAVES, SPOKEN, words)
     got = words.view(np.int8).reshape(rounds, FFN // LANES, R, LANES).transpose(0, 2, 1, 3)
     at = 0
     for part in leave:

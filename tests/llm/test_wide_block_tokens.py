@@ -32,6 +32,7 @@ EVEN = dataclasses.replace(
 NARROW = dataclasses.replace(WIDE, lanes=8, heads=2, parts=8, prefetch=512, block=8)
 """Of an even model; its results do not come faster than rescaling takes them."""
 BLOCK = Block(rows=2, tokens=4, most=12, norms=2)
+LANES = dataclasses.replace(BLOCK, row_lanes=2, queries=2)
 TOKENS = np.array([3, 29, 0, 17, 17, 5, 9, 1, 2, 11, 4, 8, 8, 6], np.int32)
 
 
@@ -43,23 +44,30 @@ def weights_of(model: Architecture, wide: Wide) -> QuantizedModel:
 
 
 @pytest.mark.parametrize(
-    ("model", "wide", "target"),
-    [(MODEL, WIDE, "simulator"), (EVEN, NARROW, "verilog")],
-    ids=["simulator", "verilog"],
+    ("model", "wide", "block", "target"),
+    [
+        (MODEL, WIDE, BLOCK, "simulator"),
+        (EVEN, NARROW, BLOCK, "verilog"),
+        (MODEL, WIDE, LANES, "simulator"),
+        (EVEN, NARROW, LANES, "verilog"),
+    ],
+    ids=["simulator", "verilog", "lanes-simulator", "lanes-verilog"],
 )
-def test_prompts_and_tokens_with_steps_of_their_own(model: Architecture, wide: Wide, target: str):
+def test_prompts_and_tokens_with_steps_of_their_own(
+    model: Architecture, wide: Wide, block: Block, target: str
+):
     """In hardware every step takes what is foretold, within 3 %."""
     hardware = target == "verilog"
     options = {"simulator": "jit", "clock_mhz": 300} if hardware else {"check_dependences": True}
     weights = weights_of(model, wide)
     expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
-    run = schedule_block(model, wide, BLOCK).build(target=target, **options)
+    run = schedule_block(model, wide, block).build(target=target, **options)
     for steps in ([1, 5, 4, 2], [4, 1, 1], [12, 1, 1]):
-        memories, at = make_block_memories(weights, wide, BLOCK), 0
+        memories, at = make_block_memories(weights, wide, block), 0
         for count in steps:
-            got = feed(run, weights, BLOCK, memories, TOKENS[at : at + count], at)
+            got = feed(run, weights, block, memories, TOKENS[at : at + count], at)
             if hardware:
-                foretold = predict_block_step(run.report, model, wide, BLOCK, count, at).cycles
+                foretold = predict_block_step(run.report, model, wide, block, count, at).cycles
                 assert abs(foretold / run.cycles - 1) < 0.03, (count, at, foretold, run.cycles)
             at += count
             assert np.array_equal(got.view(np.uint32), expected[at - 1].view(np.uint32)), at

@@ -8,8 +8,8 @@ from allo.ir.types import Stream, UInt, int32
 from ...stage import pipelined
 
 
-def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL, OWN, EXTRA](
-    come: "Stream[UInt(8 * V + OWN), 4]",
+def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL, OWN, EXTRA, W](
+    come: "Stream[UInt((8 * V + OWN) * W), 4]",
     count: int32,
     waves: int32,
     spoken: int32,
@@ -17,55 +17,62 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL, OWN, EXTRA](
 ):
     """Every block of ``JOBS`` jobs, as words of L elements of R tokens beside each other.
 
-    Pieces of V elements come in runs: ``RUN`` pieces of a token, then as many of each other token of the
-    block, then the next of the first token, until all have ``WIDTH`` elements. From job ``FULL`` on, a job
-    has ``spoken`` tokens. Rows without a token hold what was there before. ``OWN`` bits above a piece say by
-    how much its levels are finer, and so do ``EXTRA`` bits for each token above a word: those of its first
-    piece, or 0.
+    Pieces of V elements come of W tokens beside each other, and in runs: ``RUN`` pieces of W tokens, then as
+    many of each next W of the block, then the next of the first ones, until all have ``WIDTH`` elements. From
+    job ``FULL`` on, a job has ``spoken`` tokens. Rows without a token hold what was there before. ``OWN``
+    bits above a piece say by how much its levels are finer, and so do ``EXTRA`` bits for each token above a
+    word: those of its first piece, or 0.
     """
-    pieces: UInt(8 * V + OWN)[R * (L // V), B // R, WIDTH // L]
-    row_of: UInt(8)[B]
-    turn_of: UInt(8)[B]
+    pieces: UInt(8 * V + OWN)[W, R // W * (L // V), B // R, WIDTH // L]
+    row_of: UInt(8)[B // W]
+    turn_of: UInt(8)[B // W]
     for turn in range(B // R):
-        for row in range(R):
-            row_of[turn * R + row] = row
-            turn_of[turn * R + row] = turn
+        for row in range(R // W):
+            row_of[turn * (R // W) + row] = row
+            turn_of[turn * (R // W) + row] = turn
     for job in range(JOBS):
         last_pass: UInt(8) = 0 if job >= FULL else waves - 1
         left: int32 = spoken if job >= FULL else count
         for wave in range(last_pass + 1):
             last: UInt(8) = min(left, B) - 1
             left = left - B
-            taken: UInt(16) = (last + 1) * (WIDTH // V)
+            last_row: UInt(8) = last // W
+            taken: UInt(16) = (last_row + 1) * (WIDTH // V)
             rounds: UInt(8) = ((last * (65536 // R + 1)) >> 16) + 1
             first: UInt(16) = 0
             at: UInt(16) = 0
-            token: UInt(8) = 0
+            row_at: UInt(8) = 0
             for take in range(taken):
                 piece: UInt(16) = first + at
-                bank: UInt(16) = row_of[token] * (L // V) + piece % (L // V)
-                pieces[bank, turn_of[token], piece // (L // V)] = come.get()
+                bank: UInt(16) = row_of[row_at] * (L // V) + piece % (L // V)
+                beside: UInt((8 * V + OWN) * W) = come.get()
+                with allo.meta_for(W) as w:
+                    pieces[w, bank, turn_of[row_at], piece // (L // V)] = beside[
+                        (8 * V + OWN) * w : (8 * V + OWN) * w + 8 * V + OWN
+                    ]
                 if at == RUN - 1:
-                    first = first + RUN if token == last else first
-                    token = 0 if token == last else token + 1
+                    first = first + RUN if row_at == last_row else first
+                    row_at = 0 if row_at == last_row else row_at + 1
                 at = 0 if at == RUN - 1 else at + 1
             for out in range(rounds):
                 for word in range(WIDTH // L):
                     joined: UInt((8 * L + EXTRA) * R) = 0
-                    with allo.meta_for(R * (L // V)) as p:
-                        held: UInt(8 * V + OWN) = pieces[p, out, word]
-                        joined[8 * V * p : 8 * V * p + 8 * V] = held[0 : 8 * V]
-                        with allo.meta_if(OWN > 0 and p % (L // V) == 0):
-                            above: UInt(OWN) = held[8 * V : 8 * V + OWN]
-                            joined[
-                                8 * L * R + OWN * (p // (L // V)) : 8 * L * R
-                                + OWN * (p // (L // V))
-                                + OWN
-                            ] = above
+                    with allo.meta_for(R) as r:  # noqa: SIM117
+                        with allo.meta_for(L // V) as p:
+                            held: UInt(8 * V + OWN) = pieces[
+                                r % W, r // W * (L // V) + p, out, word
+                            ]
+                            joined[8 * (L * r + V * p) : 8 * (L * r + V * p) + 8 * V] = held[
+                                0 : 8 * V
+                            ]
+                            with allo.meta_if(OWN > 0 and p == 0):
+                                above: UInt(OWN) = held[8 * V : 8 * V + OWN]
+                                joined[8 * L * R + OWN * r : 8 * L * R + OWN * r + OWN] = above
                     leave.put(joined)
 
 
 def schedule_arrange(s: Schedule) -> Schedule:
     """V elements a cycle in, words of R tokens out; every piece of a block has a place of its own."""
     s.dependence("pieces", "take")
+    s.partition(f"{s.top_func_name}:pieces", dim=2)
     return pipelined("take word", pieces=1)(s)

@@ -13,8 +13,9 @@ from ...stage import Placed, Stage, build_stages
 from ..parameters import Wide
 from ..stages.linear import factors_loading
 from .parameters import Block, check_block
+from .shared import stages as shared
 from .stages import attention, linear, rotary, vectors
-from .stages.sizes import block_sizes_of
+from .stages.sizes import BlockSizes, block_sizes_of
 from .tokens import stages as tokens
 
 ARGUMENTS = (
@@ -24,7 +25,43 @@ ARGUMENTS = (
 )  # fmt: skip
 ARRANGED = {"normed": "merged", "attended": "attended", "bent": "bent"}
 """The stream that each of the words of activations is arranged of."""
-COMMON = (*ARRANGED.values(), *(f"{name}_words" for name in ARRANGED))
+LANES = {"normed": "normed", "bent": "bent_lane"}
+"""The streams that several lanes of rows give of these words."""
+GATE_STEPS = {"unit_steps": "gate_unit_steps", "norm_steps": "gate_steps"}
+COMMON = (
+    *ARRANGED.values(),
+    *(f"{name}_words" for name in ARRANGED),
+    *LANES.values(),
+    *GATE_STEPS.values(),
+)
+
+
+def _steps(z: BlockSizes) -> list[Placed]:
+    """The steps of tokens, of norms and gates, in the order of the tokens."""
+    if not z.wide.block:
+        return []
+    layers = z.model.layers
+    return [
+        Placed(tokens.stepping(z, z.block.norms, z.norms, z.last)),
+        Placed(tokens.stepping(z, z.lanes, layers, layers), ("bent",), GATE_STEPS),
+    ]
+
+
+def _lanes(z: BlockSizes) -> list[Placed]:
+    """What several lanes of rows give, beside each other."""
+    m, v = z.model, z.wide.vector
+    sizes = {
+        "normed": (m.d // v, m.d // v, z.norms, z.last),
+        "bent": (m.ffn // v, z.wide.channels // v // 2, m.layers, m.layers),
+    }
+    return [
+        Placed(
+            vectors.joining_lanes(z, *sizes[name]),
+            (name,),
+            {"lane": LANES[name], "joined": ARRANGED[name]},
+        )
+        for name in z.joined
+    ]
 
 
 def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
@@ -35,7 +72,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
     """
     check_block(config, wide, block)
     z, v, turned = block_sizes_of(config, wide, block), wide.vector, bool(config.rotary)
-    own = tokens if wide.block else None
+    own, sharing = tokens if wide.block else None, shared if block.queries else None
     arranging = [
         Placed(vectors.arranging(z, name), (name,), {"come": come, "leave": f"{name}_words"})
         for name, come in ARRANGED.items()
@@ -48,8 +85,9 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         Placed(vectors.summing(z), names={"come": "back" if z.encoder else "embedded"}),
         vectors.turning(z),
         (own or vectors).norming(z),
-        *((own.stepping(z),) if own else ()),
-        vectors.merging(z),
+        *_steps(z),
+        *(() if z.lanes > 1 else (vectors.merging(z),)),
+        *_lanes(z),
         *arranging,
         linear.spreading(z),
         linear.casting(z),
@@ -58,12 +96,15 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         linear.gathering(z),
         (own or linear).rescaling(z),
         (own or vectors).activating(z),
+        *((own.sharing(z),) if own and z.lanes > 1 else ()),
         *(rotary.stages(z) if turned else ()),
         Placed(attention.packing(z), names={"projected": "turned"} if turned else {}),
         attention.dealing(z),
-        attention.planning(z),
-        attention.scoring(z),
-        attention.mixing(z),
+        *((shared.finding(z),) if sharing else ()),
+        (sharing or attention).planning(z),
+        (sharing or attention).scoring(z),
+        (sharing or attention).mixing(z),
+        *((shared.unfolding(z),) if sharing else ()),
         attention.collecting(z),
         attention.dividing(z),
         Placed(vectors.saying(z), names={"said": "states"} if z.encoder else {}),

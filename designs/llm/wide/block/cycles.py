@@ -49,6 +49,7 @@ class Step:
     summing: _Server = field(default_factory=_Server)
     scoring: _Server = field(default_factory=_Server)
     mixing: _Server = field(default_factory=_Server)
+    dividing: _Server = field(default_factory=_Server)
     quantising: _Server = field(default_factory=_Server)
     products: float = 0.0
     starved: float = 0.0
@@ -100,8 +101,12 @@ class Step:
         loops, wide, ffn = self.loops, self.wide, self.config.ffn
         known = ready + loops.depth("part_block", "word") + loops.depth("multiply_gates", "out")
         # Of a block of tokens the steps are found, then the shifts, and then all words leave.
-        taken = tokens * (1 + ffn // wide.block + ffn // wide.vector)
+        mine = -(-tokens // self.block.row_lanes)
+        taken = mine * (1 + ffn // wide.block + ffn // wide.vector)
         behind = sum(loops.depth("quantise_gates", loop) for loop in ("first", "whole", "out"))
+        behind += loops.depth("joining_lanes_bent_0", "piece")
+        if self.block.row_lanes > 1:
+            behind += loops.depth("sharing_0", "out")
         return self.quantising.serve(known, taken) + behind + 3 * CALL + self.arrange("bent")
 
     def multiply(self, ready: float, words: int, tokens: int, again: bool = False) -> float:
@@ -138,7 +143,9 @@ class Step:
         rows = self.config.d // self.wide.vector
         ready = max(ready + loops.depth("collect", "plus"), self.summing.free)
         last = self.norms(tokens)
-        self.summing.free = ready + max(tokens * rows, last - 2 * rows)
+        # Rows of as many tokens leave together as there are lanes.
+        across = -(-tokens // self.block.row_lanes)
+        self.summing.free = ready + max(across * rows, last - 2 * rows)
         return (
             ready
             + last
@@ -151,6 +158,8 @@ class Step:
         rows = self.config.d // self.wide.vector
         one = self.loops.depth(self.of_steps("normalise_rows"), "token")
         turns = -(-tokens // self.block.norms)
+        if self.block.row_lanes > 1:
+            return (turns - 1) * one
         # Either the rows come one after the other, or the units take one token after the other.
         taken = (turns - 1) * one + (tokens - 1) % self.block.norms * rows
         return max((tokens - 1) * rows, taken)
@@ -164,21 +173,52 @@ class Step:
 
     def attend(self, keys_there: float, values_there: float, first: int, tokens: int) -> float:
         """When attention of a block is arranged."""
-        loops, wide, config = self.loops, self.wide, self.config
-        heads = config.heads // wide.heads
-        steps = heads * sum(self.seen[first : first + tokens])
-        score, mix = (self.unit(kernel) for kernel in ("score_block", "mix_block"))
+        loops, wide, config, together = self.loops, self.wide, self.config, self.block.queries
+        keys = self.passes(first, tokens)
+        steps = config.kv_heads // wide.heads * sum(keys)
+        score, mix = (self.unit(kernel) for kernel in self.attention)
         scored = self.scoring.serve(keys_there, steps + 2 * CALL) + loops.depth(score, "key")
         # A query is mixed when all its keys are scored, and the values are there.
         kept = max(values_there, self.mixing.free) + config.kv_heads // wide.heads * CALL
-        alone = max(kept, scored - steps + self.seen[first]) + steps
-        self.mixing.free = max(alone, scored + self.seen[first + tokens - 1])
-        # Of the last heads of every unit, those of one unit are divided after those of another.
-        last_heads = 1 + (wide.heads - 1) * (config.heads // config.kv_heads)
-        pieces = last_heads * (config.head_dim // wide.vector)
+        alone = max(kept, scored - steps + keys[0]) + steps
+        self.mixing.free = max(alone, scored + keys[-1])
+        group = config.heads // config.kv_heads
+        of_token = config.head_dim // wide.vector
         depth = loops.depth(mix, "key") + loops.depth("collecting_0", "head")
         depth += loops.depth("divide_block", "out")
-        return self.mixing.free + depth + pieces + self.arrange("attended")
+        if not together:
+            # Of the last heads of every unit, those of one unit are divided after those of another.
+            pieces = (1 + (wide.heads - 1) * group) * of_token
+            return self.mixing.free + depth + pieces + self.arrange("attended")
+        depth += loops.depth("unfolding_0", "lane")
+        # The last pass is divided as a whole, and what came of others may still be, too.
+        of_pass = wide.heads * group * of_token
+        last = self.mixing.free + (1 + (tokens - 1) % together) * of_pass
+        divided = self.dividing.serve(
+            self.mixing.free - steps + keys[0], tokens * of_pass * (config.kv_heads // wide.heads)
+        )
+        return max(last, divided) + depth + self.arrange("attended")
+
+    @property
+    def attention(self) -> tuple[str, str]:
+        """The kernels that score and mix."""
+        return (
+            ("score_shared", "mix_shared") if self.block.queries else ("score_block", "mix_block")
+        )
+
+    def passes(self, first: int, tokens: int) -> list[int]:
+        """Keys that the passes over a head of a unit's keys scan, of a block's tokens."""
+        seen, together = self.seen[first : first + tokens], self.block.queries
+        if not together:
+            return [n for n in seen for _ in range(self.config.heads // self.config.kv_heads)]
+        found = list[int]()
+        for at, n in enumerate(seen):
+            # Tokens of a sequence follow each other in its cache.
+            if at % together and n == seen[at - 1] + 1:
+                found[-1] = n
+            else:
+                found.append(n)
+        return found
 
     def of_steps(self, kernel: str) -> str:
         """A kernel, or the one in its place where tokens have steps of their own."""
@@ -221,7 +261,8 @@ def predict_rows(
 
     Args:
         report: the ``DesignReport`` of the accelerator.
-        seen: keys that each row scans: one more than its place (:mod:`.rows`).
+        seen: keys that each row scans: one more than its place (:mod:`.rows`). Rows whose places follow each
+            other are taken to be of one sequence.
         channel: what each channel of the weights gives.
     """
     step = Step.of(report, config, wide, block, seen, channel)

@@ -16,20 +16,21 @@ from ...constants import ROUND
 from ...stage import pipelined
 
 
-def collect[D, V, C, LAYERS, B, MOST, BEHIND](
+def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W](
     embedded: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
     count: int32,
     waves: int32,
     spoken: int32,
-    rows: "Stream[float32[V], 4]",
+    rows: "Stream[float32[W * V], 4]",
 ):
-    """``x += delta`` for every job with a residual; then the rows of the block that it belongs to.
+    """``x += delta`` for every job with a residual; then the rows of the block, W tokens beside each other.
 
-    Before the last norm only the last ``spoken`` tokens of the step are sent. With ``BEHIND`` all are, and
-    what the other norms make of a block's rows comes back on ``embedded``, in their place.
+    Token t lies in lane ``t % W``. Before the last norm only the last ``spoken`` tokens of the step are sent,
+    the first of them in the first lane. With ``BEHIND``, which has one lane, all are, and what the other
+    norms make of a block's rows comes back on ``embedded``, in their place.
     """
-    x: float32[MOST * D // V, V]
+    x: float32[W, ((MOST + W - 1) // W + min(LOG_W, 1)) * (D // V), V]
     last_wave: UInt(8) = waves - 1
     for norm in range(2 * LAYERS + 1):
         base: int32 = 0
@@ -38,43 +39,63 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND](
             last: UInt(8) = min(left, B) - 1
             left = left - B
             total: UInt(24) = (last + 1) * (D // V)
+            across: UInt(24) = ((last >> LOG_W) + 1) * (D // V)
+            lane: UInt(8) = 0
+            piece: UInt(16) = 0
+            at: UInt(16) = base
             if norm == 0:
                 for take in range(total):
                     first: float32[V] = embedded.get()
                     for e in range(V):
-                        x[base + take, e] = first[e]
+                        x[lane, at, e] = first[e]
+                    ends: UInt(1) = 1 if piece == D // V - 1 else 0
+                    at = at - (D // V - 1) if ends == 1 and lane != W - 1 else at + 1
+                    lane = lane if ends == 0 else 0 if lane == W - 1 else lane + 1
+                    piece = 0 if ends == 1 else piece + 1
             else:
-                piece: UInt(8) = 0
                 token: UInt(8) = 0
                 group: UInt(16) = base
-                at: UInt(16) = base
                 for plus in range(total):
                     delta: float32[V] = deltas.get()
                     for v in range(V):
-                        x[at + piece, v] = x[at + piece, v] + delta[v]
+                        x[lane, at + piece, v] = x[lane, at + piece, v] + delta[v]
                     if piece == C // V - 1:
-                        at = group + C // V if token == last else at + D // V
+                        beside: UInt(16) = at + D // V if lane == W - 1 else at
+                        at = group + C // V if token == last else beside
                         group = group + C // V if token == last else group
+                        lane = 0 if token == last or lane == W - 1 else lane + 1
                         token = 0 if token == last else token + 1
                     piece = 0 if piece == C // V - 1 else piece + 1
             sent: int32 = base
-            size: int32 = total
+            size: int32 = across
+            begin: UInt(8) = 0
             with allo.meta_if(BEHIND == 0):
                 if norm == 2 * LAYERS:
-                    sent = (count - spoken) * (D // V)
-                    size = spoken * (D // V) if wave == last_wave else 0
+                    before: int32 = count - spoken
+                    begin = before & (W - 1)
+                    sent = (before >> LOG_W) * (D // V)
+                    size = (((spoken - 1) >> LOG_W) + 1) * (D // V) if wave == last_wave else 0
             for row in range(size):
-                out: float32[V]
-                for w in range(V):
-                    out[w] = x[sent + row, w]
+                out: float32[W * V]
+                moved: float32[W * V]
+                with allo.meta_for(W) as own:
+                    # Lanes before that of the first token have one of the next row of tokens.
+                    behind: int32 = D // V if begin > own else 0
+                    for w in range(V):
+                        out[own * V + w] = x[own, sent + row + behind, w]
+                with allo.meta_for(LOG_W) as by:
+                    for m in range(W * V):
+                        moved[m] = out[(m + (V << by)) % (W * V)] if begin[by] == 1 else out[m]
+                    for k in range(W * V):
+                        out[k] = moved[k]
                 rows.put(out)
             with allo.meta_if(BEHIND == 1):
                 returned: int32 = 0 if norm == 2 * LAYERS else total
                 for again in range(returned):
                     new: float32[V] = embedded.get()
                     for n in range(V):
-                        x[base + again, n] = new[n]
-            base += total
+                        x[0, base + again, n] = new[n]
+            base += across
 
 
 def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, TERMS](
@@ -160,7 +181,7 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, TERMS](
 
 
 def schedule_collect(s: Schedule, behind: bool = False) -> Schedule:
-    """V elements a cycle.
+    """V elements a cycle, of the rows of a block those of every lane.
 
     Args:
         behind: whether norms stand behind the sums.
@@ -169,7 +190,8 @@ def schedule_collect(s: Schedule, behind: bool = False) -> Schedule:
         pipelined("again", "new")(s)
     # An element comes again with the next residual, which is another run of the loop.
     s.dependence("x", "plus")
-    return pipelined("take plus row", "first delta out", x=2)(s)
+    s.partition(f"{s.top_func_name}:x", dim=1)
+    return pipelined("take plus row", "first delta out moved", x=3)(s)
 
 
 schedule_normalise_rows = pipelined("fill lt row", "node power got part square", x=2)

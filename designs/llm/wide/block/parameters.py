@@ -19,6 +19,10 @@ class Block:
         most: tokens of a step. It has several blocks, which take turns in every job: while one is
             multiplied, norms, attention and GELU of the others are under way.
         norms: units of norms, each with a token of its own.
+        row_lanes: tokens that residuals, norms, gates with steps of tokens, and what arranges their results
+            take beside each other; with more than one, each has a unit of norms of its own.
+        queries: tokens of a sequence whose queries meet a key in one cycle, and with them those of all heads
+            that share the key; 0 for one query a cycle.
         spoken: tokens of a step after which it gives the logits, at most.
         slots: sequences that have keys and values in the caches, each with room for a context.
     """
@@ -29,6 +33,8 @@ class Block:
     norms: int = 4
     spoken: int = 1
     slots: int = 1
+    row_lanes: int = 1
+    queries: int = 0
 
 
 def cached_words(config: Architecture, wide: Wide, block: Block) -> int:
@@ -57,12 +63,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
     check_design("block", config, WidthError)
     check_sizes(config, wide)
     check_steps(config, wide)
-    for name in ("rows", "tokens", "most", "norms", "spoken", "slots"):
-        if getattr(block, name) < 1:
-            raise WidthError(
-                f"The {name} of a block of the wide accelerator are {getattr(block, name)}.",
-                help="there is at least 1.",
-            )
+    _check_counts(block)
     if wide.bits != 8:
         raise WidthError(
             f"Blocks of tokens take weights of 8 bits, and not of {wide.bits}.",
@@ -110,6 +111,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
             f"The wide accelerator has {block.norms} units of norms, which is no power of two.",
             help="norms is 1, 2, 4, 8 and so on.",
         )
+    _check_lanes(config, block)
     if block.spoken > block.tokens:
         raise WidthError(
             f"Logits after {block.spoken} tokens are asked for, and a block has {block.tokens}.",
@@ -126,4 +128,45 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
         raise WidthError(
             f"A step of {block.most} tokens does not fit the context of {config.context}{of}.",
             help=f"a step has at most {room} tokens.",
+        )
+
+
+def _check_counts(block: Block) -> None:
+    for name in ("rows", "tokens", "most", "norms", "spoken", "slots", "row_lanes"):
+        if getattr(block, name) < 1:
+            raise WidthError(
+                f"The {name} of a block of the wide accelerator are {getattr(block, name)}.",
+                help="there is at least 1.",
+            )
+
+
+def _check_lanes(config: Architecture, block: Block) -> None:
+    lanes, tokens = block.row_lanes, block.queries
+    if tokens and (tokens < 0 or tokens & (tokens - 1) or tokens > 32):
+        raise WidthError(
+            f"The queries of {tokens} tokens are to meet a key together.",
+            help="queries is 0, or a power of two up to 32.",
+        )
+    if tokens and not config.causal:
+        raise WidthError(
+            f"Attention of an encoder takes one query a cycle, and not those of {tokens} tokens.",
+            help="leave queries at 0.",
+        )
+    if lanes == 1:
+        return
+    if not config.causal:
+        raise WidthError(
+            f"The norms of an encoder come back to its residuals token by token, and not {lanes} at once.",
+            help="leave row_lanes at 1.",
+        )
+    if lanes & (lanes - 1) or block.rows % lanes:
+        raise WidthError(
+            f"The {lanes} lanes of rows are no power of two that divides the {block.rows} rows of an "
+            "element.",
+            help="take 1, 2, 4, 8 and so on, and as many rows or a multiple.",
+        )
+    if block.norms != lanes:
+        raise WidthError(
+            f"There are {block.norms} units of norms for {lanes} lanes of rows.",
+            help=f"each lane has one: take norms={lanes}.",
         )

@@ -84,6 +84,17 @@ class BlockSizes:
         return 2 * self.per_unit * self.block.tokens
 
     @property
+    def plan(self) -> int:
+        """Bits of what a unit of attention whose queries share a key is told of a pass."""
+        return 64 + self.block.queries * (32 + self.block.queries)
+
+    @property
+    def passed(self) -> int:
+        """Bits that it gives of a pass: sums, and which tokens there are."""
+        tokens = self.block.queries
+        return 32 * (self.model.head_dim + 1) * self.group * tokens + tokens
+
+    @property
     def outputs(self) -> int:
         """Logits, padded to whole words."""
         return padded_vocab(self.model, self.wide)
@@ -127,6 +138,22 @@ class BlockSizes:
     def word(self) -> int:
         """Bits of a word of L activations of R tokens."""
         return (8 * self.wide.lanes + self.extra) * self.block.rows
+
+    @property
+    def lanes(self) -> int:
+        """Tokens that residuals, norms and their arranging take beside each other."""
+        return self.block.row_lanes
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """Activations that are arranged of what lanes of rows give."""
+        names = {"normed": self.lanes > 1, "bent": self.wide.block > 0}
+        return tuple(name for name, joined in names.items() if joined)
+
+    @property
+    def log_lanes(self) -> int:
+        """Their logarithm."""
+        return self.lanes.bit_length() - 1
 
     @property
     def rounds(self) -> int:

@@ -82,14 +82,15 @@ def embedding(z: BlockSizes) -> Stage:
 def summing(z: BlockSizes) -> Stage:
     """Adds deltas to the residuals; an encoder's residuals come back from the norms."""
     m, V, C, B, MOST = z.model, z.wide.vector, z.wide.channels, z.block.tokens, z.block.most
-    sizes = m.d, V, C, m.layers, B, MOST, z.encoder
+    sizes = m.d, V, C, m.layers, B, MOST, z.encoder, z.lanes, z.log_lanes
+    WIDTH = z.lanes * V
     kernel = Kernel(collect, sizes, lambda s: schedule_collect(s, bool(z.encoder)))
     COLLECT, ROWS, COME = kernel.template, B * m.d // V, B * m.d // V if z.encoder else 4
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, come: Stream[float32[V], COME],
-        deltas: Stream[float32[V], ROWS], rows: Stream[float32[V], 4],
+        deltas: Stream[float32[V], ROWS], rows: Stream[float32[WIDTH], 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def summing():
@@ -103,11 +104,11 @@ def turning(z: BlockSizes) -> Stage:
     D, V, B, N, NORMS, LAST = (
         z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.norms, z.last,
     )  # fmt: skip
-    ROWS = 2 * D // V
+    ROWS, W, WIDTH = 2 * D // V, z.lanes, z.lanes * V
 
     @df.part()
     def part(
-        count: int32, waves: int32, spoken: int32, rows: Stream[float32[V], 4],
+        count: int32, waves: int32, spoken: int32, rows: Stream[float32[WIDTH], 4],
         dealt: Stream[float32[V], ROWS][N],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
@@ -120,17 +121,29 @@ def turning(z: BlockSizes) -> Stage:
                     left = left - B
                     unit: UInt(N) = 1
                     at: UInt(16) = 0
-                    pieces: UInt(24) = (last + 1) * (D // V)
+                    pieces: UInt(24) = (last // W + 1) * (D // V)
+                    token: UInt(8) = 0
                     for row in range(pieces):
-                        one: float32[V] = rows.get()
-                        with allo.meta_for(N) as u:
-                            if unit[u] == 1:
-                                dealt[u].put(one)
-                        if at == D // V - 1:
-                            unit = (unit << 1) | (unit >> (N - 1))
+                        one: float32[WIDTH] = rows.get()
+                        with allo.meta_if(W > 1):
+                            own: float32[V]
+                            with allo.meta_for(W) as w:
+                                for v in range(V):
+                                    own[v] = one[w * V + v]
+                                if token + w <= last:
+                                    dealt[w].put(own)
+                            if at == D // V - 1:
+                                token = token + W
+                        with allo.meta_else():
+                            with allo.meta_for(N) as u:
+                                if unit[u] == 1:
+                                    dealt[u].put(one)
+                            if at == D // V - 1:
+                                unit = (unit << 1) | (unit >> (N - 1))
                         at = 0 if at == D // V - 1 else at + 1
 
-    return Stage(part, loops=("turning:row",), registers=("turning:one",))
+    own = ("turning:own",) if W > 1 else ()
+    return Stage(part, loops=("turning:row",), registers=("turning:one", *own))
 
 
 def norming(z: BlockSizes) -> Stage:
@@ -210,6 +223,41 @@ def merging(z: BlockSizes) -> Stage:
     return Stage(part, loops=loops, registers=own)
 
 
+def joining_lanes(z: BlockSizes, width: int, run: int, jobs: int, full: int) -> Stage:
+    """Brings the pieces of the lanes of rows beside each other, of jobs as :func:`arrange` takes them."""
+    W, B, PIECE, RUN, PIECES = z.lanes, z.block.tokens, 8 * z.wide.vector + z.extra, run, width
+    JOBS, FULL, ROOM, DEEP = jobs, full, B // z.lanes * width, z.model.d // z.wide.vector
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, spoken: int32, lane: Stream[UInt(PIECE), DEEP][W],
+        joined: Stream[UInt(PIECE * W), ROOM],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1])
+        def joining_lanes():
+            for job in range(JOBS):
+                last_pass: UInt(8) = 0 if job >= FULL else waves - 1
+                left: int32 = spoken if job >= FULL else count
+                for wave in range(last_pass + 1):
+                    last: UInt(8) = min(left, B) - 1
+                    left = left - B
+                    pieces: UInt(24) = (last // W + 1) * PIECES
+                    token: UInt(8) = 0
+                    at: UInt(16) = 0
+                    for piece in range(pieces):
+                        word: UInt(PIECE * W) = 0
+                        with allo.meta_for(W) as w:
+                            if token + w <= last:
+                                word[PIECE * w : PIECE * w + PIECE] = lane[w].get()
+                        joined.put(word)
+                        ends: UInt(1) = 1 if at == RUN - 1 else 0
+                        behind: UInt(8) = 0 if last - token < W else token + W
+                        token = behind if ends == 1 else token
+                        at = 0 if ends == 1 else at + 1
+
+    return Stage(part, loops=("joining_lanes:piece",))
+
+
 def arranging(z: BlockSizes, name: str) -> Stage:
     """Brings the activations of a block together; room for all tokens of a step, so that no job waits."""
     m, V, R, B, WORD = z.model, z.wide.vector, z.block.rows, z.block.tokens, z.word
@@ -219,14 +267,16 @@ def arranging(z: BlockSizes, name: str) -> Stage:
         "bent": (m.ffn, z.wide.channels // V // (1 + m.gated), m.layers, m.layers),
     }[name]
     own = 0 if name == "attended" else z.extra
-    sizes = z.wide.lanes, V, R, B, width, run, jobs, full, own, z.extra
+    W = z.lanes if name in z.joined else 1
+    sizes = z.wide.lanes, V, R, B, width, run, jobs, full, own, z.extra, W
     kernel = Kernel(arrange, sizes, schedule_arrange, name)
     ARRANGE, ROOM = kernel.template, z.rounds * width // z.wide.lanes
     COME = B * m.ffn // V if name == "bent" else 4
+    COME = B // W * width // V if W > 1 else COME
 
     @df.part()
     def part(
-        count: int32, waves: int32, spoken: int32, come: Stream[UInt(8 * V + own), COME],
+        count: int32, waves: int32, spoken: int32, come: Stream[UInt((8 * V + own) * W), COME],
         leave: Stream[UInt(WORD), ROOM],
     ):  # fmt: skip
         @df.kernel(mapping=[1])

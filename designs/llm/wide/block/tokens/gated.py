@@ -72,26 +72,31 @@ def multiply_gates[FFN, V, LOG_V, RUN, LAYERS, B, BLOCK](
                 piece = 0 if piece == RUN - 1 else piece + 1
 
 
-def quantise_gates[FFN, V, RUN, LAYERS, B, BLOCK, MOST](
+def quantise_gates[FFN, V, RUN, LAYERS, B, BLOCK, MOST, W](
     products: "Stream[float32[V], 4]",
     peaks: "Stream[int32, 4]",
     tops: "Stream[int32, 4]",
+    lane: int32,
     count: int32,
     waves: int32,
     small: "Stream[UInt(8 * V + 4), 4]",
     steps: "Stream[float32, 4]",
 ):
-    """What :func:`multiply_gates` gives, quantised in its order; ``steps`` has the step of each token."""
-    finers: UInt(4)[FFN // BLOCK * B]
-    bounds: UInt(32)[B]
-    inverses: UInt(32)[B]
+    """What :func:`multiply_gates` gives, quantised in its order; ``steps`` has the step of each token.
+
+    These are tokens ``lane``, ``lane + W`` … of every block.
+    """
+    finers: UInt(4)[FFN // BLOCK * (B // W)]
+    bounds: UInt(32)[B // W]
+    inverses: UInt(32)[B // W]
     last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
         left: int32 = count
         for wave in range(last_wave + 1):
-            last: UInt(8) = min(left, B) - 1
+            mine: int32 = (min(left, B) + (W - 1) - lane) // W
+            last: UInt(8) = mine - 1
             left = left - B
-            for first in range(last + 1):
+            for first in range(mine):
                 top_bits: UInt(32) = tops.get()
                 found: float32 = top_bits.bitcast()
                 peak: float32 = max(found, 1e-30)
@@ -99,20 +104,20 @@ def quantise_gates[FFN, V, RUN, LAYERS, B, BLOCK, MOST](
                 bounds[first] = peak.bitcast()
                 inverses[first] = inverse.bitcast()
                 steps.put(peak * (1.0 / 127.0))
-            last_peak: UInt(16) = (last + 1) * (FFN // BLOCK) - 1
+            all_peaks: UInt(16) = mine * (FFN // BLOCK)
             of: UInt(8) = 0
-            for whole in range(last_peak + 1):
+            for whole in range(all_peaks):
                 below: UInt(32) = (bounds[of] - peaks.get()) >> 23
                 finers[whole] = min(below, MOST)
                 of = 0 if of == last else of + 1
-            last_out: UInt(31) = (last + 1) * (FFN // V) - 1
+            all_outs: UInt(24) = mine * (FFN // V)
             token: UInt(8) = 0
             piece: UInt(8) = 0
             group: UInt(16) = 0
-            for out in range(last_out + 1):
+            for out in range(all_outs):
                 product: float32[V] = products.get()
                 of_block: UInt(16) = (group + piece) // (BLOCK // V)
-                finer: UInt(4) = finers[of_block * (last + 1) + token]
+                finer: UInt(4) = finers[of_block * mine + token]
                 raised: UInt(32) = finer
                 factor_bits: UInt(32) = inverses[token] + (raised << 23)
                 factor: float32 = factor_bits.bitcast()

@@ -42,9 +42,9 @@ def norming(z: BlockSizes) -> Stage:
     return Stage(part, (kernel,))
 
 
-def stepping(z: BlockSizes) -> Stage:
-    """Takes the steps of the units' tokens in turn."""
-    B, N, NORMS, LAST, MOST = z.block.tokens, z.block.norms, z.norms, z.last, z.block.most
+def stepping(z: BlockSizes, units: int, jobs: int, full: int) -> Stage:
+    """Takes the steps of the units' tokens in turn, of jobs as :func:`..arrange.arrange` takes them."""
+    B, N, NORMS, LAST, MOST = z.block.tokens, units, jobs, full, z.block.most
 
     @df.part()
     def part(
@@ -71,8 +71,71 @@ def stepping(z: BlockSizes) -> Stage:
     return Stage(part, loops=("stepping:token",))
 
 
+def waiting(z: BlockSizes) -> tuple[int, int, int]:
+    """Words of gates, largest ones of their blocks, and of tokens, that wait in a lane of rows.
+
+    The next block's words come while the largest of the one before are taken.
+    """
+    mine, ffn = z.block.tokens // z.lanes, z.model.ffn
+    peaks = mine * ffn // z.wide.block
+    return mine * ffn // z.wide.vector + peaks + z.block.tokens, peaks, mine
+
+
+def sharing(z: BlockSizes) -> Stage:
+    """Deals gates of tokens, and their largest, to the lanes of rows."""
+    V, B, W, LAYERS, RUN = (
+        z.wide.vector, z.block.tokens, z.lanes, z.model.layers, z.wide.channels // (2 * z.wide.vector),
+    )  # fmt: skip
+    WORDS, WORDS_A_BLOCK = z.model.ffn // V, z.wide.block // V
+    WAITING, PEAKS, MINE = waiting(z)
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, products: Stream[float32[V], 4], gate_peaks: Stream[int32, 4],
+        gate_tops: Stream[int32, 4], lane_products: Stream[float32[V], WAITING][W],
+        lane_peaks: Stream[int32, PEAKS][W], lane_tops: Stream[int32, MINE][W],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1])
+        def sharing():
+            last_wave: UInt(8) = waves - 1
+            for layer in range(LAYERS):
+                left: int32 = count
+                for wave in range(last_wave + 1):
+                    last: UInt(8) = min(left, B) - 1
+                    left = left - B
+                    last_out: UInt(31) = (last + 1) * WORDS - 1
+                    token: UInt(8) = 0
+                    unit: UInt(W) = 1
+                    piece: UInt(8) = 0
+                    group: UInt(16) = 0
+                    for out in range(last_out + 1):
+                        product: float32[V] = products.get()
+                        at: UInt(16) = group + piece
+                        peak: int32 = 0
+                        top: int32 = 0
+                        if at % WORDS_A_BLOCK == WORDS_A_BLOCK - 1:
+                            peak = gate_peaks.get()
+                        if at == WORDS - 1:
+                            top = gate_tops.get()
+                        with allo.meta_for(W) as w:
+                            if unit[w] == 1:
+                                lane_products[w].put(product)
+                                if at % WORDS_A_BLOCK == WORDS_A_BLOCK - 1:
+                                    lane_peaks[w].put(peak)
+                                if at == WORDS - 1:
+                                    lane_tops[w].put(top)
+                        if piece == RUN - 1:
+                            group = group + RUN if token == last else group
+                            following: UInt(W) = (unit << 1) | (unit >> (W - 1))
+                            unit = 1 if token == last else following
+                            token = 0 if token == last else token + 1
+                        piece = 0 if piece == RUN - 1 else piece + 1
+
+    return Stage(part, loops=("sharing:out",), registers=("sharing:product",))
+
+
 def activating(z: BlockSizes) -> Stage:
-    """SwiGLU in blocks of activations, and the step of each token."""
+    """SwiGLU in blocks of activations, and the step of each token; quantised in each lane of rows."""
     m, V, C, B, BLOCK, BOTH = (
         z.model, z.wide.vector, z.wide.channels, z.block.tokens, z.wide.block, z.both,
     )  # fmt: skip
@@ -80,35 +143,48 @@ def activating(z: BlockSizes) -> Stage:
     parting = Kernel(part_block, (z.up, V, m.layers), schedule_part_block)
     sizes = m.ffn, V, log, run, m.layers, B, BLOCK
     gating = Kernel(multiply_gates, sizes, lambda s: schedule_multiply_gates(s, interval))
-    last = m.ffn, V, run, m.layers, B, BLOCK, z.shift
+    W = z.lanes
+    last = m.ffn, V, run, m.layers, B, BLOCK, z.shift, W
     quantising = Kernel(quantise_gates, last, schedule_quantise_gates)
     PART, GATE, QUANTISE = parting.template, gating.template, quantising.template
-    ROOM, PEAKS, MOST = B * m.ffn // V, B * m.ffn // BLOCK, z.block.most
-    # The next block's products come while the peaks of the one before are taken.
-    WAITING = ROOM + PEAKS + B
+    DEEP, (WAITING, PEAKS, MINE) = m.d // V, waiting(z)
 
     @df.part()
     def part(
-        count: int32, waves: int32, hidden: Stream[float32[V], 4], bent: Stream[UInt(BOTH), ROOM],
-        gate_steps: Stream[float32, MOST],
+        count: int32, waves: int32, hidden: Stream[float32[V], 4],
+        products: Stream[float32[V], 4], gate_peaks: Stream[int32, 4], gate_tops: Stream[int32, 4],
+        lane_products: Stream[float32[V], WAITING][W], lane_peaks: Stream[int32, PEAKS][W],
+        lane_tops: Stream[int32, MINE][W], bent_lane: Stream[UInt(BOTH), DEEP][W],
+        gate_unit_steps: Stream[float32, 4][W],
     ):  # fmt: skip
         gates: Stream[float32[V], 4]
         others: Stream[float32[V], 4]
-        products: Stream[float32[V], WAITING]
-        peaks: Stream[int32, PEAKS]
-        tops: Stream[int32, B]
 
         @df.kernel(mapping=[1])
         def parting():
             part_block[*PART](hidden, count, gates, others)
 
-        @df.kernel(mapping=[1])
-        def swiglu():
-            multiply_gates[*GATE](gates, others, count, waves, products, peaks, tops)
+        with allo.meta_if(W == 1):
 
-        @df.kernel(mapping=[1])
+            @df.kernel(mapping=[1])
+            def swiglu():
+                multiply_gates[*GATE](
+                    gates, others, count, waves, lane_products[0], lane_peaks[0], lane_tops[0]
+                )
+
+        with allo.meta_else():
+
+            @df.kernel(mapping=[1])
+            def swiglu():
+                multiply_gates[*GATE](gates, others, count, waves, products, gate_peaks, gate_tops)
+
+        @df.kernel(mapping=[W])
         def quantising():
-            quantise_gates[*QUANTISE](products, peaks, tops, count, waves, bent, gate_steps)
+            w = df.get_pid()
+            quantise_gates[*QUANTISE](
+                lane_products[w], lane_peaks[w], lane_tops[w], w, count, waves, bent_lane[w],
+                gate_unit_steps[w],
+            )  # fmt: skip
 
     return Stage(part, (parting, gating, quantising))
 

@@ -1,0 +1,221 @@
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
+"""Stages of attention whose queries share a key: what each unit is told, the units, and what leaves them."""
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, UInt, float32, int32
+
+from ....stage import Kernel, Stage
+from ..stages.sizes import BlockSizes
+from .heads import mix_shared, schedule_mix_shared, schedule_score_shared, score_shared
+
+PLANS = 16
+"""Words that a unit may be told ahead."""
+
+
+def finding(z: BlockSizes) -> Stage:
+    """Finds the passes of a step, which are the same in all layers, from the last token on.
+
+    One ends with a block, with the last of T tokens, and where the next token is of another sequence. Each
+    token has a word: where its keys begin, its place behind that, whether a pass ends with it, and its mask.
+    """
+    U, B, MOST, LAYERS, T, H = (
+        z.wide.heads, z.block.tokens, z.block.most, z.model.layers, z.block.queries, z.per_unit,
+    )  # fmt: skip
+    MASK = 31 + T
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, bases: int32[MOST], lasts: int32[MOST], masks: int32[MOST],
+        found: Stream[UInt(64 + MASK), 4], amounts: Stream[int32, 2][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1], args=[bases, lasts, masks])
+        def finding(base_of: int32[MOST], last_of: int32[MOST], mask_of: int32[MOST]):
+            of_block: UInt(8) = count - (waves - 1) * B - 1
+            next_base: int32 = -1
+            top: int32 = 0
+            passes: int32 = 0
+            for back in range(count):
+                token: int32 = count - 1 - back
+                base: int32 = base_of[token]
+                place: int32 = last_of[token]
+                lane: UInt(8) = of_block & (T - 1)
+                end: UInt(1) = 0
+                if of_block == B - 1 or lane == T - 1 or base != next_base:
+                    end = 1
+                top = place if end == 1 else top
+                low: UInt(32) = mask_of[token]
+                sight: UInt(MASK) = (1 << MASK) - 1
+                sight[0:32] = low
+                word: UInt(64 + MASK) = 0
+                word[0:32] = base
+                word[32:48] = place
+                word[48:49] = end
+                word[64 : 64 + MASK] = sight << (top - place)
+                found.put(word)
+                passes = passes + 1 if end == 1 else passes
+                next_base = base
+                of_block = B - 1 if of_block == 0 else of_block - 1
+            with allo.meta_for(U) as u:
+                amounts[u].put(passes * (LAYERS * H))
+
+    return Stage(part, loops=("finding:back",))
+
+
+def planning(z: BlockSizes) -> Stage:
+    """Tells the units of a layer and block where keys and values go, and what each pass scans.
+
+    A word of a pass has its first key, how many come behind that, its row of queries, and for each of T
+    tokens a mask and whether there is such a token.
+    """
+    U, B, MOST, LAYERS, ROOM, T, PLAN = (
+        z.wide.heads, z.block.tokens, z.block.most, z.model.layers, z.room, z.block.queries, z.plan,
+    )  # fmt: skip
+    H, MASK, LOG_T = z.per_unit, 31 + T, T.bit_length() - 1
+    ROWS, LANE = -(-B // T), 32 + T
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, found: Stream[UInt(64 + MASK), 4],
+        score_plans: Stream[UInt(PLAN), PLANS][U], mix_plans: Stream[UInt(PLAN), PLANS][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1])
+        def planning():
+            of: UInt(64 + MASK)[MOST]
+            for back in range(count):
+                of[count - 1 - back] = found.get()
+            last_wave: UInt(8) = waves - 1
+            for layer in range(LAYERS):
+                first: int32 = 0
+                left: int32 = count
+                for wave in range(last_wave + 1):
+                    last: UInt(8) = min(left, B) - 1
+                    scored: int32 = 0
+                    for token in range(last + 1):
+                        counted: UInt(64 + MASK) = of[first + token]
+                        scored += counted[32:48] + 1 if counted[48] == 1 else 0
+                    whole: UInt(PLAN) = H * scored - 1
+                    with allo.meta_for(U) as u:
+                        score_plans[u].put(whole)
+                        mix_plans[u].put(whole)
+                    for scans in range(2):
+                        row: int32 = layer * (H * ROOM)
+                        queries: UInt(16) = 0
+                        at: UInt(8) = 0
+                        told: UInt(PLAN) = 0
+                        seats: UInt(16) = H * (last + 1)
+                        for seat in range(seats):
+                            one: UInt(64 + MASK) = of[first + at]
+                            lane: UInt(8) = at & (T - 1)
+                            plan: UInt(PLAN) = told
+                            plan[0:32] = row + one[0:32]
+                            plan[32:48] = one[32:48]
+                            plan[48:64] = queries + (at >> LOG_T)
+                            sight: UInt(LANE) = (1 << MASK) + one[64 : 64 + MASK]
+                            with allo.meta_for(T) as t:
+                                if lane == t:
+                                    plan[64 + LANE * t : 64 + LANE * (t + 1)] = sight
+                            leaves: UInt(1) = 1 if scans == 0 or one[48] == 1 else 0
+                            if leaves == 1:
+                                with allo.meta_for(U) as u:
+                                    score_plans[u].put(plan)
+                                    mix_plans[u].put(plan)
+                            told = 0 if leaves == 1 else plan
+                            if at == last:
+                                row = row + ROOM
+                                queries = queries + ROWS
+                            at = 0 if at == last else at + 1
+                    first = first + B
+                    left = left - B
+
+    return Stage(part, loops=("planning:back", "planning:token", "planning:seat"))
+
+
+def scoring(z: BlockSizes) -> Stage:
+    """One a unit: keeps the new keys, and multiplies the queries of a pass with those that it scans."""
+    m, U, HD, CACHE, T, PLAN = (
+        z.model, z.wide.heads, z.model.head_dim, z.cached, z.block.queries, z.plan,
+    )  # fmt: skip
+    sizes = HD, z.per_unit, z.group, z.room, m.layers, z.block.tokens, T, T.bit_length() - 1
+    kernel = Kernel(score_shared, sizes, schedule_score_shared)
+    SCORE, ASKED, SCORES, Q = kernel.template, z.asked, z.scores, z.group * T
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, keys: UInt(8 * HD)[U, CACHE],
+        asked: Stream[UInt(8 * HD), ASKED][U], score_plans: Stream[UInt(PLAN), PLANS][U],
+        scores: Stream[int32[Q], SCORES][U], peaks: Stream[int32[Q], 4][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[U], args=[keys])
+        def scoring(cache: UInt(8 * HD)[U, CACHE]):
+            u = df.get_pid()
+            score_shared[*SCORE](
+                asked[u], score_plans[u], count, waves, cache[u], scores[u], peaks[u]
+            )
+
+    return Stage(part, (kernel,), banks={"keys": 1})
+
+
+def mixing(z: BlockSizes) -> Stage:
+    """One a unit: the values weighted by softmax, of every token of a pass."""
+    m, U, HD, CACHE, T, PLAN = (
+        z.model, z.wide.heads, z.model.head_dim, z.cached, z.block.queries, z.plan,
+    )  # fmt: skip
+    sizes = HD, z.per_unit, z.group, z.room, m.layers, z.block.tokens, T
+    kernel = Kernel(mix_shared, sizes, schedule_mix_shared)
+    MIX, GIVEN, LAYERS, Q, PASS = kernel.template, z.given, m.layers, z.group * T, z.passed
+    SCORES = z.scores
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, exponents: float32[U, LAYERS],
+        values: UInt(8 * HD)[U, CACHE], given: Stream[UInt(8 * HD), GIVEN][U],
+        mix_plans: Stream[UInt(PLAN), PLANS][U],
+        scores: Stream[int32[Q], SCORES][U], peaks: Stream[int32[Q], 4][U],
+        passes: Stream[UInt(PASS), 2][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[U], args=[exponents, values])
+        def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, CACHE]):
+            u = df.get_pid()
+            mix_shared[*MIX](
+                given[u], mix_plans[u], scores[u], peaks[u], count, waves,
+                factors[u], cache[u], passes[u],
+            )  # fmt: skip
+
+    return Stage(part, (kernel,), banks={"exponents": 1, "values": 1})
+
+
+def unfolding(z: BlockSizes) -> Stage:
+    """One a unit: gives the sums of a pass's tokens one after the other."""
+    U, HD, G, T, PASS = z.wide.heads, z.model.head_dim, z.group, z.block.queries, z.passed
+    BEHIND, ONE, Q = max(2, G), 32 * (HD + 1), G * T
+
+    @df.part()
+    def part(
+        amounts: Stream[int32, 2][U], passes: Stream[UInt(PASS), 2][U],
+        mixed: Stream[UInt(32 * HD), BEHIND][U], totals: Stream[int32, BEHIND][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[U])
+        def unfolding():
+            u = df.get_pid()
+            amount: int32 = amounts[u].get()
+            lanes: int32 = amount * Q
+            held: UInt(PASS) = 0
+            there: UInt(T) = 0
+            of_head: UInt(8) = 0
+            token: UInt(8) = 0
+            for lane in range(lanes):
+                if of_head == 0 and token == 0:
+                    held = passes[u].get()
+                    there = held[ONE * Q : ONE * Q + T]
+                if there[0] == 1:
+                    mixed[u].put(held[0 : 32 * HD])
+                    total: int32 = held[32 * HD : ONE]
+                    totals[u].put(total)
+                held = held >> ONE
+                if of_head == G - 1:
+                    there = there >> 1
+                    token = 0 if token == T - 1 else token + 1
+                of_head = 0 if of_head == G - 1 else of_head + 1
+
+    return Stage(part, loops=tuple(f"unfolding_{u}:lane" for u in range(U)))
