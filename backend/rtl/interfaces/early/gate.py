@@ -76,11 +76,13 @@ def emit_gate(
     following = text.mux(on, more, cycle, bits)
     zero = text.const(0, bits)
     text.register(cycle, text.mux(over, zero, following, bits), bits, reset=0)
+    # Whether the counter moves in this cycle is not waited for: the cycle behind it is compared.
     allowed = []
     for each in coming:
         before = _before(text, each, bits, never, over)
-        allowed.append(text.compare("ult", following, before, bits))
-    text.register(moves, text.any_of(over, text.all_of(*allowed)), 1, reset=1)
+        allowed.append(text.compare("ult", more, before, bits))
+    rests = text.invert(text.any_of(begin, runs))
+    text.register(moves, text.any_of(rests, text.all_of(*allowed)), 1, reset=1)
 
 
 def _before(text: ModuleBuilder, each: Coming, bits: int, never: int, over: str) -> str:
