@@ -74,12 +74,14 @@ def measure(
     whole: Architecture,
     goals: tuple[float, float],
     timing: str = IDEAL,
+    figure: str = "",
 ) -> list[Row]:
     """A prompt of ``count`` tokens, in parts if need be, and the token behind it.
 
     Args:
         whole: the model that ``config`` has some layers or tokens of, whose prompt is foretold.
         goals: of the time and of the share.
+        figure: what the keys of recorded figures begin with, if any are.
     """
     warnings.simplefilter("ignore", DTypeWarning)
     module, building = built(config, wide, block, timing)
@@ -125,10 +127,18 @@ def measure(
     milliseconds = prompt / clock_mhz / 1e3
     cycles = foretell(whole, 0, count)
     text = f"not simulated: {whole.layers} layers, {whole.vocab:,} logits, {cycles / clock_mhz / 1e3:.1f} ms"
+    figures = {
+        f"{figure}.{key}": value
+        for key, value in (
+            ("prompt.cycles", prompt), ("foretold.cycles", foretold[0]), ("token.cycles", token),
+            ("share", round(share_of(config, prompt), 4)),
+        )
+        if figure
+    }  # fmt: skip
     return [
         Row("first token", milliseconds, "ms", "limit", goals[0], None, note),
         Row("whole, foretold", share_of(whole, cycles), "", "goal", goals[1], None, text),
-        Row("cycles of the prompt", prompt, "cycles", "foretold", foretold[0], None),
+        Row("cycles of the prompt", prompt, "cycles", "foretold", foretold[0], None, "", figures),
         Row("share of the multipliers", share_of(config, prompt), "", "goal", goals[1], None),
         Row("cycles of a token", token, "cycles", "memory bound", round(bound), None),
         Row("the same", token, "cycles", "foretold", foretold[1], None),
@@ -144,6 +154,7 @@ def main() -> int:
     parser.add_argument("--tokens", type=int, default=128, help="of the prompt")
     for name in ("layers", "vocab", "rows", "block", "most", "heads", "norms"):
         parser.add_argument(f"--{name}", type=int, help="in place of the shape's")
+    parser.add_argument("--figure", default="", help="beginning of the keys of what is recorded")
     parser.add_argument("--timing", default=IDEAL, choices=(IDEAL, DRAM), help="of the channels")
     given = parser.parse_args()
     whole, wide, block = SHAPES[given.model]
@@ -159,7 +170,7 @@ def main() -> int:
         given.norms or block.norms,
     )
     goals = GOALS[given.model]
-    rows = measure(config, wide, block, given.tokens, whole, goals, given.timing)
+    rows = measure(config, wide, block, given.tokens, whole, goals, given.timing, given.figure)
     return finish(
         "llm_prefill",
         f"LLM: a prompt of {given.tokens} tokens, {given.timing} channels",

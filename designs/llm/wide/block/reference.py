@@ -20,9 +20,6 @@ class RowsGPT(WideGPT):
     Args:
         wide, block: the accelerator.
 
-    Attributes:
-        hidden: what the last step ended in, behind the last norm, (rows, width); of models whose activations
-            have steps of tokens, and nothing of others.
     """
 
     def __init__(
@@ -34,7 +31,7 @@ class RowsGPT(WideGPT):
     ) -> None:
         super().__init__(weights, wide, observe)
         self.block = block
-        self.hidden = np.zeros((0, weights.model.d), np.float32)
+        self._ended = np.zeros((0, weights.model.d), np.float32)
         self._rows: Rows | None = None
         self._slots: dict[str, np.ndarray] = {}
 
@@ -53,12 +50,17 @@ class RowsGPT(WideGPT):
         for layer in range(m.layers):
             x = self._block(x, f"{layer}.")
         self._rows = None
-        self.hidden = self._end(x[0])
+        self._ended = x[0]
         logits: np.ndarray = self._linear("head", *self._taken("norm", x[:, -spoken:]))[0]
         return logits
 
-    def _end(self, x: np.ndarray) -> np.ndarray:
-        """What the last norm gives, before it is quantised, where activations have steps of tokens."""
+    @property
+    def hidden(self) -> np.ndarray:
+        """What the last step ended in, behind the last norm and before it is quantised, (rows, width).
+
+        Of models whose activations have steps of tokens, and nothing of others.
+        """
+        x = self._ended
         if not self.weights.block:
             return np.zeros((0, x.shape[-1]), np.float32)
         found: np.ndarray = x * self.weights.arrays["norm.g"] * self.inverse_rms(x)
