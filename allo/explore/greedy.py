@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import lcm
+from math import lcm, prod
 
 from .model.kernel import Dimension, Kernel, Unit, banks_of
 from .model.rows import Limits, Row, Space
@@ -42,6 +42,17 @@ def least_cycles(kernel: Kernel, space: Space) -> dict[int, int]:
         own = [nest.entries * min(row.cycles for row in rows)] if rows else []
         least[nest.number] = min([*own, *([sum(inside)] if inside else [])], default=0)
     return least
+
+
+def least_of_pipelines(kernel: Kernel) -> int:
+    """Cycles that no design with nothing but pipelines of the innermost loops is below: one an iteration."""
+    known = (
+        prod(loop.extent or 0 for loop in nest.chain)
+        for nest in kernel.nests
+        if nest.chain and not nest.children and not nest.fixed
+        if all(loop.constant for loop in nest.chain)
+    )
+    return max(known, default=0)
 
 
 def work_bound(kernel: Kernel, units: Units, limits: Limits) -> int:

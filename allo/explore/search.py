@@ -18,8 +18,8 @@ from .beyond.triangle import try_triangles
 from .beyond.tries import try_fronts, try_hoisted
 from .budget import Asked, Built, Progress, check_units, excess, score, too_large, what_limits
 from .check import Checker
-from .deadline import Overdue, deadline
-from .greedy import work_bound
+from .deadline import Clock, Overdue, deadline
+from .greedy import least_of_pipelines, work_bound
 from .model.kernel import Kernel
 from .model.rows import space_of
 from .model.units import Units
@@ -47,9 +47,8 @@ REORDERED = "sums within 1e-4, as they are added in another order"
 TURNED, COPIED, IN_ORDER = 0.3, 0.75, 0.9
 """Of the time, until when triangles are turned; and of a search with arrays outside, until when designs are
 made whose arrays are copied whole, and those that touch them in the order of memory."""
-SHARE, LEAST = 0.5, 3.0
-"""Of the time that is left, what one report may take of it; and at least so many seconds, or as many times
-what the first report took."""
+SHORT = 0.5
+"""Seconds that are too short to ask the solver for a bound."""
 
 
 @dataclass(slots=True)
@@ -61,16 +60,14 @@ class Search:
     asked: Asked
     checker: Checker
     trace: Trace
-    began: float = 0.0
+    clock: Clock = field(init=False)
     corrections: Corrections = field(default_factory=lambda: Corrections(lut=CAREFUL))
     good: list[Built] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
-    latest: float = 0.0
-    first: float = 0.0
 
     def __post_init__(self) -> None:
         """The time goes from here."""
-        self.began = self.asked.timer()
+        self.clock = Clock(self.asked.seconds, self.asked.timer)
 
     def run(self) -> Built:
         """The best schedule found.
@@ -80,6 +77,8 @@ class Search:
         """
         units = self.units
         check_units(self.kernel, units, self.asked.limits)
+        self.checker.prepare()
+        self.clock.kernel = self.elapsed
         problem = self._problem(units)
         many = has_many(problem)
         if not many:
@@ -104,7 +103,9 @@ class Search:
             if not self.good:
                 raise
         if many:
-            self._plain()
+            late = self.clock.left <= 0 and bool(self.good)
+            if not late or self._best().cycles > least_of_pipelines(self.kernel):
+                self._plain()
             outside = any(nest.obstacle and not nest.children for nest in self.kernel.nests)
             if outside or self._best().cycles > FAR * self.trace.bound:
                 try_hoisted(self, 1.0)
@@ -166,9 +167,11 @@ class Search:
             self.trace.ended = "nothing is left to choose but pipelines"
             return
         self.trace.looked_at = problem.space.looked_at
-        while (self._left() > share * self.asked.seconds or self._first()) and stale < STALE:
+        while (self.clock.left > share * self.asked.seconds or self._first()) and stale < STALE:
+            began = self.elapsed
             try:
                 choice = self._next(problem)
+                self.clock.solved = self.elapsed - began
             except Unsolved:
                 self.trace.ended = "the solver came to no answer in its time"
                 break
@@ -211,7 +214,7 @@ class Search:
         """
         if has_many(problem):
             fewest = min((b.choice.cycles for b in self.good if b.choice), default=NOTHING)
-            left = self._left()
+            left = self.clock.left
             best, self.trace.bound = choice_of_layers(problem, self.corrections, fewest, left / 4)
             return best
         fresh = not any(b.choice is not None for b in self.good)
@@ -227,7 +230,7 @@ class Search:
             choice = problem.solve(
                 self.corrections,
                 dataflow=dataflow,
-                seconds=max(2.0, self._left()),
+                seconds=max(1.0, self.clock.left),
                 below=min(limits, default=None),
             )
             if choice is not None:
@@ -292,10 +295,12 @@ class Search:
         free = Corrections(self.corrections.lut, self.corrections.dsp, self.corrections.bram)
         for dataflow in self.kernel.variants:
             try:
+                if (seconds := self.clock.rest) < SHORT:
+                    raise Unsolved
                 found = problem.solve(
                     free,
                     dataflow=dataflow,
-                    seconds=SOLVE,
+                    seconds=min(SOLVE, seconds),
                     below=self._below(problem) or best.cycles,
                     small=False,
                 )
@@ -348,8 +353,8 @@ class Search:
         self._say("building a report")
         began = self.asked.timer()
         modelled = None if choice is None else choice.cycles
-        if choice is not None and self.first:
-            most = self._most()
+        if choice is not None and self.clock.first:
+            most = self.clock.most(within=not self._first())
         limit = nullcontext() if most is None else deadline(most, self.asked.timer)
         try:
             with limit, warnings.catch_warnings():
@@ -363,8 +368,7 @@ class Search:
             note = f"no report within {self.asked.timer() - began:.1f} s"
             self.trace.tried.append(Tried(None, {}, modelled, note))
             raise
-        self.latest = self.asked.timer() - began
-        self.first = self.first or self.latest
+        self.clock.reported(self.asked.timer() - began)
         if (counted or report.cycles) is None and has_streams(schedule):
             counted = of_arguments(schedule, self.checker.arguments, self._options())
         note = excess(self.asked.limits, report)
@@ -427,16 +431,7 @@ class Search:
     @property
     def elapsed(self) -> float:
         """Seconds since it began."""
-        return self.asked.timer() - self.began
-
-    def _left(self) -> float:
-        """Seconds in which another report can still be made."""
-        return self.asked.seconds - self.elapsed - self.latest
-
-    def _most(self) -> float:
-        """Seconds that the next report may take."""
-        left = self.asked.seconds - self.elapsed
-        return max(LEAST, LEAST * self.first, SHARE * left)
+        return self.clock.elapsed
 
     def _say(self, doing: str) -> None:
         if self.asked.progress is not None:

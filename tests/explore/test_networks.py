@@ -15,7 +15,10 @@ from allo.designs.networks.perceptrons import AUTOENCODER, RESIDUAL_MLP
 from allo.designs.networks.transformer import ATTENTION
 from allo.dialects.core.signature import functions_of
 from allo.errors import AutoscheduleError
-from allo.explore.networks import arranged
+from allo.explore import search
+from allo.explore.deadline import Clock
+from allo.explore.greedy import least_of_pipelines
+from allo.explore.networks import arranged, choose
 from allo.explore.networks.part import functions_in
 from allo.ir.types import int32
 from allo.schedule import Schedule
@@ -44,6 +47,10 @@ def chain(
     ABCD = product(ABC, D)
     AE = product(ABCD, E)
     return product(AE, F)
+
+
+def pair(A: int32[8, 8], B: int32[8, 8]) -> int32[8, 8]:
+    return relu(product(A, B))
 
 
 def apart(A: int32[8, 8], B: int32[8, 8]) -> int32[8, 8]:
@@ -99,6 +106,18 @@ def marks(s: Schedule, function: str) -> int:
     """The pipelines in a function."""
     with s.context:
         return str(functions_of(s.module)[function]).count("pipeline_ii")
+
+
+def test_pipelines_are_left_out_where_time_is_up_and_their_iterations_are_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(choose, "FEW", 1)
+    monkeypatch.setattr(Clock, "rest", property(lambda _: 0.0))
+    monkeypatch.setattr(search, "FAR", 1e9)
+    found = allo.autoschedule(pair, max_dsp=64, seconds=60.0, cache=False)
+    assert found.trace.plain is None
+    assert least_of_pipelines(arranged(allo.customize(pair), None).kernel) == 512
+    assert found.trace.cycles is not None and found.trace.cycles < 512
 
 
 def test_a_part_is_scheduled_and_the_rest_stays() -> None:
