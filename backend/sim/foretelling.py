@@ -26,6 +26,11 @@ class _Module(Protocol):
     design: HardwareDesign
     signature: Signature
 
+    @property
+    def has_run(self) -> bool:
+        """Whether it has run since it was built or reset."""
+        ...
+
     def inputs_of(self, call: Call) -> tuple[dict[str, np.ndarray], dict[str, int]]:
         """Cells of arrays and bits of scalars, by port."""
         ...
@@ -39,7 +44,9 @@ class Foretelling:
     """The part of a module that foretells its runs."""
 
     def predict(self: _Module, *args: Any, **named: Any) -> RegionPrediction:
-        """Foretell the cycles of a run, and where its processes wait, from the schedules alone.
+        """Foretell the cycles of the next run, and where its processes wait, from the schedules alone.
+
+        The first one, and the first behind ``reset``, may have initial values of variables to copy.
 
         Example::
 
@@ -61,7 +68,7 @@ class Foretelling:
                 self.signature.place,
                 help="mod.foretold tells the cycles of a run from start to interrupt, with its channels.",
             )
-        return predict(self.design, _inputs(self, args, named))
+        return predict(self.design, _inputs(self, args, named), again=self.has_run)
 
     def size_fifos(
         self: _Module, inputs: Sequence[Any], loss: float, same: Callable[[str, str], object]

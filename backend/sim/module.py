@@ -129,6 +129,7 @@ class RTLModule(BuiltOnce, ForBoard, Foretelling, Measured):
         if design.board is not None:
             check_outside(design.board, self._outside, self.signature)
         self._models: dict[tuple[str, str], SimModel] = {}
+        self._ran: set[str] = set()
         self._turn = threading.RLock()
 
     @property
@@ -222,6 +223,7 @@ class RTLModule(BuiltOnce, ForBoard, Foretelling, Measured):
         arrays, scalars = self.inputs_of(call)
         streams = self.words_of(call)
         words = {name: words for name, (words, _, _) in streams.items()}
+        self._ran.add(engine)
         try:
             self.result = model.run({**arrays, **words}, scalars, options)
         except (BoundsError, DependenceError):
@@ -241,6 +243,12 @@ class RTLModule(BuiltOnce, ForBoard, Foretelling, Measured):
         with self._turn:
             for model in self._models.values():
                 model.reset()
+            self._ran.clear()
+
+    @property
+    def has_run(self) -> bool:
+        """Whether its simulator has run it since it was built or reset."""
+        return self.options.simulator in self._ran
 
     def variant(self, **options: Any) -> RTLModule:
         """The same design with other options of the simulation (``memory=``, ``simulator=`` …).

@@ -11,9 +11,10 @@ import allo.dataflow as df
 from allo.backend.rtl.regions import variants
 from allo.backend.rtl.regions.follow import tracer
 from allo.errors import DeadlockError, PredictionError
-from allo.ir.types import int8, int32
+from allo.ir.types import Stateful, Stream, int8, int32
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
 from tests.dataflow.networks import random_network, schedule_of
+from tests.dataflow.shared import programs as handed
 
 from . import programs
 from .programs import N, foretold, hardware, measured, words
@@ -129,6 +130,50 @@ def test_other_depths_are_retimed():
                 found.retime({"t": depth})
         else:
             assert found.retime({"t": depth}).cycles == cycles
+
+
+@pytest.mark.parametrize("name", ["summed", "both_write"])
+def test_the_first_run_copies_first_values_and_the_next_ones_do_not(name: str):
+    module = hardware(df.customize(getattr(handed, name)))
+    given = [np.ones(handed.N, np.int32), np.zeros(handed.N, np.int32)]
+    cycles = []
+    for _ in range(3):
+        cycles.append(foretold(module, *given))
+        assert measured(module, *given) == cycles[-1]
+    assert cycles[0] > cycles[1] == cycles[2]
+    module.reset()
+    assert foretold(module, *given) == measured(module, *given) == cycles[0]
+
+
+def test_what_earlier_runs_left_and_decides_is_not_foretold():
+    @df.region()
+    def longer(B: int32[1]):
+        pipe: Stream[int32, 2]
+
+        @df.kernel(mapping=[1])
+        def give():
+            turns: int32 @ Stateful = 1
+            total: int32 = 0
+            for i in range(turns):
+                total += i * i
+            turns += 3
+            pipe.put(total)
+
+        @df.kernel(mapping=[1], args=[B])
+        def take(b: int32[1]):
+            b[0] = pipe.get()
+
+    module = hardware(df.customize(longer))
+    result = np.zeros(1, np.int32)
+    first = foretold(module, result)
+    assert measured(module, result) == first
+    with pytest.raises(PredictionError) as error:
+        module.predict(result)
+    assert "because a value that earlier runs left decides what it does" in str(error.value)
+    assert "turns: int32 @ Stateful = 1" in str(error.value)
+    assert measured(module, result) > first
+    module.reset()
+    assert foretold(module, result) == first
 
 
 def test_a_net_that_stands_still_says_who_waits_for_whom():

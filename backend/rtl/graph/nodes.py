@@ -200,6 +200,7 @@ class Array:
             in one memory for each bank, or in one each where they are ``split``.
         style: what its banks are to be made of, as their declarations say; "" where any will do.
         one_writes: only one of the two ports of a bank may write, so that it is a block of its device.
+        first_run: the register is set by the first run, which copies initial words.
     """
 
     name: str
@@ -222,6 +223,7 @@ class Array:
     split: bool = False
     style: str = ""
     one_writes: bool = False
+    first_run: bool = False
 
     @property
     def banks(self) -> int:

@@ -23,7 +23,9 @@ def first_run_arrays(array: Array) -> tuple[Array, Array]:
         place=array.place,
         initial=array.initial,
     )
-    return table, one_register(f"{array.name}_ready", array.place)
+    flag = one_register(f"{array.name}_ready", array.place)
+    flag.first_run = True
+    return table, flag
 
 
 def first_run_regions(

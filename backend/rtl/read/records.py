@@ -37,7 +37,7 @@ from allo.dialects.streams.groups import group_streams
 from allo.dialects.streams.task_regions import make_task_regions
 
 from ..graph.linear import index_width
-from .shared_state import share_state
+from .shared_state import FIRST_RUN, share_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,7 @@ class GlobalRecord:
     type: MemType
     constant: bool
     words: list[int] | None
+    first_run: bool = False
 
 
 @dataclass(slots=True)
@@ -279,7 +280,8 @@ class _Reader:
             initial = op.attributes["initial_value"]
             words = dense_words(initial, array.element_type, prod(kind.shape))
         name = symbol(op)
-        return GlobalRecord(name, kind, "constant" in op.attributes, words)
+        flag = FIRST_RUN in op.attributes
+        return GlobalRecord(name, kind, "constant" in op.attributes, words, flag)
 
 
 def _integer(attr: ir.IntegerAttr) -> int:

@@ -25,6 +25,8 @@ from allo.dialects.core.signature import (
 )
 from allo.dialects.streams.shared.handover import Shared, first_of
 
+FIRST_RUN = "first_run"
+"""Attribute of a variable that says whether the first run has copied the first values of another one."""
 _READ = "memref.get_global"
 
 
@@ -162,7 +164,8 @@ def _fill_once(module: ir.Module, array: ir.Value, state: str) -> None:
         given["constant"] = ir.UnitAttr.get()
         ir.Operation.create("memref.global", attributes=given, loc=variable.location)
         unset = ir.DenseElementsAttr.get(np.array(False), type=flag_type.element_type, shape=[])
-        memref.GlobalOp(flag, ir.TypeAttr.get(flag_type), initial_value=unset)
+        made = memref.GlobalOp(flag, ir.TypeAttr.get(flag_type), initial_value=unset)
+        made.operation.attributes[FIRST_RUN] = ir.UnitAttr.get()
     block = array.owner
     with ir.InsertionPoint.at_block_begin(block), variable.location:
         ready = memref.GetGlobalOp(flag_type, flag).result
@@ -175,4 +178,4 @@ def _fill_once(module: ir.Module, array: ir.Value, state: str) -> None:
             scf.YieldOp([])
 
 
-__all__ = ["share_state"]
+__all__ = ["FIRST_RUN", "share_state"]

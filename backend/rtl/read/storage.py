@@ -36,6 +36,7 @@ def array_for_global(record: GlobalRecord, place: SourcePlace | None) -> Array:
     array = _array(record.name, record.type, storage, "")
     array.initial = record.words
     array.constant = record.constant
+    array.first_run = record.first_run
     array.place = place
     return array
 

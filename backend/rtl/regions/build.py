@@ -28,6 +28,7 @@ class Build:
     Args:
         modules: compiled functions and regions by module, callees first.
         late: whether the places of puts are given back a cycle later.
+        again: whether the run is not the first one.
     """
 
     modules: Mapping[str, CompiledModule]
@@ -35,6 +36,7 @@ class Build:
     late: bool
     budget: Budget
     inputs: Inputs
+    again: bool = False
     engine: Engine = field(default_factory=Engine)
     needs: dict[str, Needs] = field(default_factory=dict)
     fifos: list[FifoPlace] = field(default_factory=list)

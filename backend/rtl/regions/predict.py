@@ -105,6 +105,7 @@ class RegionModel:
     """A design whose processes have been followed once: a change of depths costs no more than their times.
 
     Args:
+        again: whether the run is not the first one, which may have initial words to copy.
         records: how much may be followed, None for any number; ``events``: how much may happen in a run.
 
     Raises:
@@ -116,6 +117,7 @@ class RegionModel:
         compiled: Compiled,
         inputs: Inputs | None = None,
         *,
+        again: bool = False,
         records: int | None = None,
         events: int = 0,
     ) -> None:
@@ -130,7 +132,8 @@ class RegionModel:
                     f"values of {', '.join(deciding)} decide what it does", given=False
                 )
             inputs = Inputs.none(modules[top])
-        self.build = Build(modules, top, compiled.late, Budget(records), inputs, needs=needs)
+        budget = Budget(records)
+        self.build = Build(modules, top, compiled.late, budget, inputs, again, needs=needs)
         self._events = events
         self.build.make()
         self.build.follow_all()
@@ -237,24 +240,31 @@ class RegionModel:
         return found
 
 
-def predict(design: HasRegions | Compiled, inputs: Inputs | None = None) -> RegionPrediction:
+def predict(
+    design: HasRegions | Compiled, inputs: Inputs | None = None, *, again: bool = False
+) -> RegionPrediction:
     """The cycles of a design, and what its processes wait for.
 
     Args:
         design: a :class:`~allo.backend.rtl.design.HardwareDesign`, or what is compiled of one.
         inputs: what a run is given; None where no values decide.
+        again: whether the design has run before.
 
     Raises:
         PredictionError: the model cannot tell; the message says why.
         DeadlockError: no process can go on.
     """
-    return model_of(design, inputs).prediction()
+    return model_of(design, inputs, again=again).prediction()
 
 
 def model_of(
-    design: HasRegions | Compiled, inputs: Inputs | None, *, asked: str = "predict"
+    design: HasRegions | Compiled,
+    inputs: Inputs | None,
+    *,
+    asked: str = "predict",
+    again: bool = False,
 ) -> RegionModel:
-    """A design's model; ``asked``: what a user calls to give it inputs.
+    """A design's model; ``asked``: what a user calls to give it inputs; ``again``: it has run before.
 
     Raises:
         PredictionError: the model cannot tell; the message says why.
@@ -266,7 +276,7 @@ def model_of(
         )
     function = compiled.modules[compiled.top].function
     try:
-        return RegionModel(compiled, inputs)
+        return RegionModel(compiled, inputs, again=again)
     except Unforeseen as why:
         help = "a simulation counts them."
         if not why.given:

@@ -13,6 +13,7 @@ from ...graph.nodes import Array
 from ...read.storage import bank_words
 from ..graph import Given, Member, RegionGraph, Turn
 from ..native import Engine
+from ..refusal import Unforeseen
 from .code import FunctionCode, Run
 from .needs import Needs
 from .tracer import Budget, Clients, Hand, Queue, Tracer
@@ -81,6 +82,7 @@ class Whole(Protocol):
     modules: Mapping[str, CompiledModule]
     channels: list[ChannelPlace]
     queue_fifo: dict[int, int]
+    again: bool
 
     def run_of(self, name: str) -> Run:
         """The generator of a function."""
@@ -149,7 +151,8 @@ class Frame:
 
     def _own_memories(self) -> dict[int, Words]:
         if self._memories is None:
-            self._memories = _made_memories(self.module, self.code.needs)
+            again = self.process.build.again
+            self._memories = _made_memories(self.module, self.code.needs, again)
         return self._memories
 
 
@@ -279,17 +282,25 @@ class Nested:
 
     def set_arrays(self, needs: Needs) -> None:
         """Make the memories of the region whose words decide."""
-        self._arrays = _made_memories(self.module, needs)
+        assert self.build is not None
+        self._arrays = _made_memories(self.module, needs, self.build.again)
 
 
-def _made_memories(module: CompiledModule, needs: Needs) -> dict[int, Words]:
-    """The memories of a module, but for those that it is given, whose words decide, by number."""
+def _made_memories(module: CompiledModule, needs: Needs, again: bool) -> dict[int, Words]:
+    """The memories of a module, but for those that it is given, whose words decide, by number.
+
+    Args:
+        again: the run is not the first one.
+
+    Raises:
+        Unforeseen: runs before may have left other words than the first ones.
+    """
     given = {array.number for array in module.function.parameters}
-    return {
-        array.number: words_of(array)
-        for array in module.function.arrays
-        if array.number in needs.arrays and array.number not in given
-    }
+    own = [a for a in module.function.arrays if a.number in needs.arrays and a.number not in given]
+    for array in own if again else ():
+        if array.initial is not None and array.stored and not array.first_run:
+            raise Unforeseen("a value that earlier runs left decides what it does", array.place)
+    return {a.number: [1] if again and a.first_run else words_of(a) for a in own}
 
 
 def _with_given(
