@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ from allo.ir.types import float32, int8, int32
 from tests.designs.by_hand import load
 from tests.explore import kernels
 
-QUICK: dict[str, Any] = {"clock_mhz": 300.0, "seconds": 20.0, "cache": False}
+QUICK: dict[str, Any] = {
+    "clock_mhz": 300.0,
+    "seconds": 20.0,
+    "cache": False,
+    "timer": time.process_time,
+}
 FLOATS = {**QUICK, "reassociate": True, "subnormals": "flush"}
 
 
