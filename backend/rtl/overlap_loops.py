@@ -82,7 +82,11 @@ def choose_loops[C: Compiling](
     while kept:
         whole = len(kept) == len(made) == len(tried)
         marked = with_attempts(module, [f.loop for f in kept])
-        design = trial if whole else _Design(*attempt(marked, True))
+        try:
+            design = trial if whole else _Design(*attempt(marked, True))
+        except NothingTried:  # these loops overlap beside the others alone
+            kept = []
+            break
         more = design.units() - plain.units()
         if not more and _is_better(design, plain):
             break
