@@ -20,6 +20,7 @@ from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide, WidthError, check_wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
+from benchmarks.llm_channels import measured
 
 from .test_wide_external import CONFIG, LLAMA, TOKENS
 
@@ -123,3 +124,11 @@ def test_a_cache_that_does_not_lie_on_the_channels_is_refused(changed, message: 
     with pytest.raises(WidthError) as error:
         check_wide(CONFIG, dataclasses.replace(WIDE, **changed))
     assert error.value.args[0] == message
+
+
+@pytest.mark.parametrize("name", ["GPT-2 355M, W8A8", "LLaMA-3.2-1B, W4A8"])
+def test_a_channel_reaches_its_share_of_what_was_measured_on_the_card(name: str):
+    """Two channels, each of which moves as much in a layer as one of 32 does for the whole model."""
+    rows = measured(name)
+    assert all(row.held is not False for row in rows), rows
+    assert len([row for row in rows if row.held]) >= 2

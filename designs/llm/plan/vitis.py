@@ -17,6 +17,7 @@ def memories(wide: Wide) -> dict[str, str | list[str]]:
     """The memory of each array: a channel of HBM for each channel of the weights, DDR for the rest.
 
     Where each unit has rows of its own, as of the keys, each has a port: two processes may not share one.
+    Keys and values may lie in the channels of the weights.
 
     Raises:
         WidthError: more channels than the HBM has.
@@ -27,12 +28,12 @@ def memories(wide: Wide) -> dict[str, str | list[str]]:
             help=f"ask for at most {HBM_CHANNELS} channels, with more lanes.",
         )
     tables = ("affine", "norm_table", "token_table", "position_table", "attends", "gelus", "logits")
+    cache = () if wide.cache == "channels" else ("keys", "values")
     return {
         "weights": [f"HBM[{channel}]" for channel in range(wide.channels)],
         **dict.fromkeys(tables, "DDR[0]"),
         "exponents": ["DDR[0]"] * wide.heads,
-        "keys": ["DDR[1]"] * wide.heads,
-        "values": ["DDR[1]"] * wide.heads,
+        **{name: ["DDR[1]"] * wide.heads for name in cache},
     }
 
 

@@ -126,6 +126,7 @@ BENCHMARKS = (
         ("--clock", "247", "--bits", "4", "--figure", "llm.gpt2_355m.w4a8.cycles"),
         slow=True,
     ),
+    Benchmark(("llm",), "llm_channels", slow=True),
     Benchmark(("polybench",), "rtl_polybench", ("--report",), slow=True),
     Benchmark(("polybench",), "rtl_polybench", ("--report", "--equal-pairs"), slow=True),
 )

@@ -1,0 +1,159 @@
+"""A token where each channel has one reader: two channels, each with what one of 32 moves for a whole model.
+
+scripts/python benchmarks/llm_channels.py [--only NAME] [--timing ideal]
+
+Simulated RTL in the in-process engine, built for 300 MHz and run at 245, on channels of HBM2 with banks, rows
+and refresh (or ``--timing ideal``). A shape has two channels, with as many words of weights, of steps, and of
+keys and values in a layer as each channel of the model has; two or three layers are run. All logits are
+compared with the NumPy reference, but for positions from 512 on, where the cache is empty: its zeros take the
+same time. GB/s are those of 32 channels, beside the 425 of the best measured on the card. Tables and logits
+lie on the channels of the weights, too. The whole model on 32 channels is foretold, with the depths of the
+shape's report, and not simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import warnings
+
+import numpy as np
+
+from allo.backend.sim import MemoryChannel, PerBank, external_memory
+from allo.backend.sim.boundary.traffic import DRAM, IDEAL
+from allo.designs.llm.config import Architecture, GPTConfig
+from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.cycles import predict_step
+from allo.designs.llm.wide.external.traffic import CACHE, TABLES, step_bytes
+from allo.designs.llm.wide.host import decode, fill_cache
+from allo.designs.llm.wide.memories import make_memories
+from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.random_weights import random_weights
+from allo.errors import DTypeWarning
+from benchmarks.harness import Row, finish
+from benchmarks.llm_wide import MEASURED, MODELS, channel_of, same_bits, weight_bytes
+
+CLOCK_MHZ, CARD = 245, 32
+GOALS = {8: 0.90, 4: 0.85}
+LIMIT = 0.03
+COMPARED = 512
+"""The position from which on logits are not compared, since the reference takes long."""
+GPT = GPTConfig(layers=3, d=256, heads=4, ffn=1024, context=256, vocab=512)
+LLAMA = Architecture(
+    family="llama", layers=2, d=256, heads=4, kv_heads=1, head_dim=64, ffn=4736, context=4096, vocab=512,
+    activation="silu", eps=1e-5, rms=True, gated=True, biases=(),
+    rotary=tuple((10_000.0 ** (-np.arange(0, 64, 2) / 64)).tolist()),
+)  # fmt: skip
+WIDE = Wide(
+    channels=2, lanes=64, vector=4, heads=2, prefetch=2048, cache="channels", cache_prefetch=256
+)
+LONG = dataclasses.replace(WIDE, heads=1, keys=2, cache_prefetch=4096)
+SHAPES: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
+    "GPT-2 355M, W8A8": (GPT, WIDE, (31, 255)),
+    "GPT-2 355M, W4A8": (GPT, dataclasses.replace(WIDE, bits=4), (31, 255)),
+    "LLaMA-3.2-1B, W8A8": (LLAMA, LONG, (4095,)),
+    "LLaMA-3.2-1B, W4A8": (LLAMA, dataclasses.replace(LONG, bits=4), (4095,)),
+}
+"""By the model whose channels they have: a shape, and positions, at which a channel moves as many lines as
+those of the whole model do at 127 and 1,023, or at 8,191."""
+WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
+    name: (
+        dataclasses.replace(MODELS[model][1], context=context),
+        Wide(
+            bits=bits,
+            prefetch=2048,
+            cache="channels",
+            cache_prefetch=context,
+            heads=heads,
+            keys=32 // heads,
+        ),
+        positions,
+    )
+    for name, model, bits, context, heads, positions in (
+        ("GPT-2 355M, W8A8", "gpt2-355m", 8, 1024, 16, (127, 1023)),
+        ("GPT-2 355M, W4A8", "gpt2-355m", 4, 1024, 16, (127, 1023)),
+        ("LLaMA-3.2-1B, W8A8", "llama-3.2-1b", 8, 8192, 8, (8191,)),
+        ("LLaMA-3.2-1B, W4A8", "llama-3.2-1b", 4, 8192, 8, (8191,)),
+    )
+}
+"""The models themselves, on 32 channels, with the same names."""
+
+
+KEYS = {
+    "GPT-2 355M, W8A8": "gpt2_w8a8",
+    "GPT-2 355M, W4A8": "gpt2_w4a8",
+    "LLaMA-3.2-1B, W8A8": "llama_w8a8",
+    "LLaMA-3.2-1B, W4A8": "llama_w4a8",
+}
+"""What the figures of a shape are recorded under."""
+
+
+def measured(name: str, timing: str = DRAM) -> list[Row]:
+    """The share of the bandwidth at each position, and what it is off from the prediction."""
+    warnings.simplefilter("ignore", DTypeWarning)
+    config, wide, positions = SHAPES[name]
+    found = external_memory("hbm2", clock_mhz=CLOCK_MHZ, timing=timing)[: wide.channels]
+    channels: tuple[MemoryChannel, ...] = tuple(
+        dataclasses.replace(each, prefetch=found[0].lines_ahead) for each in found
+    )
+    memory = dict.fromkeys(TABLES, channels) | {"weights": PerBank(channels)}
+    module = schedule(config, wide).build(
+        target="verilog", simulator="jit", clock_mhz=300, memory=memory
+    )
+    weights, rows, channel = random_weights(config, bits=wide.bits), [], channel_of(channels[0])
+    for position in positions:
+        memories = make_memories(weights, wide)
+        tokens = np.random.default_rng(2).integers(0, config.vocab, position + 1)
+        expected = None
+        if position < COMPARED:
+            expected = fill_cache(memories, weights, wide, tokens)
+        got = decode(module, weights, memories, int(tokens[-1]), position)
+        if expected is not None:
+            same_bits(got, expected, f"logits of {name} at position {position}")
+        cycles = module.cycles or 0
+        step = predict_step(module.report, config, wide, position, channel, TABLES)
+        share = share_of(config, wide, position, cycles)
+        off = step.cycles / cycles - 1
+        what = f"{name}, {timing}, position {position}"
+        note = (
+            f"{cycles:,} cycles simulated, {step.cycles:,} foretold ({off:+.1%}); the clock is estimated at "
+            f"{module.report.fmax_mhz:.0f} MHz"
+        )
+        key = f"llm.channels.{KEYS[name]}.{position}"
+        kept = {f"{key}.cycles": cycles, f"{key}.share": round(share, 3)}
+        kept |= {f"{key}.percent_off": round(100 * off, 1)}
+        reached = f"{what}: share of 425 GB/s", share, "", "goal", GOALS[wide.bits], False, note
+        rows.append(Row(*reached, kept))
+        rows.append(Row(f"{what}: off from the prediction", abs(off), "", "limit", LIMIT, True))
+    whole, wide, positions = WHOLE[name]
+    for position in positions:
+        step = predict_step(module.report, whole, wide, position, channel, TABLES)
+        share = share_of(whole, wide, position, step.cycles)
+        note = f"not simulated; {step.cycles:,} cycles, {share:.1%} of {MEASURED} GB/s"
+        speed = 1e6 * CLOCK_MHZ / step.cycles
+        what = f"{name} whole, {timing}, position {position}, foretold"
+        rows.append(Row(what, speed, "tokens/s", "at 425 GB/s", speed / share, None, note))
+    return rows
+
+
+def share_of(config: Architecture, wide: Wide, position: int, cycles: int) -> float:
+    """Of the rate that was measured on the card, were all of its channels like these."""
+    moved = step_bytes(config, wide, position)
+    real = weight_bytes(config, wide) + sum(moved[array] for array in (*TABLES, *CACHE))
+    return real / cycles * CLOCK_MHZ / 1e3 * CARD / wide.channels / MEASURED
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a limit fails."""
+    parser = argparse.ArgumentParser(description="Channels", add_help=False)
+    parser.add_argument("--only", choices=SHAPES, help="one shape")
+    parser.add_argument("--timing", default=DRAM, choices=(IDEAL, DRAM), help="of the channels")
+    given, rest = parser.parse_known_args()
+    names = [given.only] if given.only else list(SHAPES)
+    rows = [row for name in names for row in measured(name, given.timing)]
+    return finish("llm_channels", f"LLM: one reader a channel, {CLOCK_MHZ} MHz", rows, rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""Keys and values of four bits, with a step for each group of a head and token."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from allo.designs.llm.checkpoints.integer_model import IntegerModel
+from allo.designs.llm.checkpoints.load import load_checkpoint
+from allo.designs.llm.checkpoints.quantize import quantize
+from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.language.prose import load_prose, split_prose
+from allo.designs.llm.language.speaker import FOLDER, perplexity
+from allo.designs.llm.wide.external.nibble_cache import NibbleCacheModel, in_nibbles
+from allo.designs.llm.wide.random_weights import random_weights
+
+CONFIG = GPTConfig(layers=1, d=32, heads=2, ffn=64, context=16, vocab=30)
+
+
+def test_levels_times_steps_are_within_half_a_step():
+    kept = np.random.default_rng(0).integers(-127, 128, (3, 5, 64)).astype(np.float64)
+    kept[0, 0], kept[0, 1, 0] = 0.0, 127.0
+    levels, steps = in_nibbles(kept, 32)
+    assert np.abs(levels).max() == 7 and steps.min() == 1 and steps.max() == 19
+    off = np.abs(levels * np.repeat(steps, 32, axis=-1) - kept)
+    assert (off <= np.repeat(steps, 32, axis=-1) / 2).all()
+
+
+@pytest.mark.parametrize("group", [16, 8])
+def test_the_model_keeps_what_a_step_times_levels_gives(group: int):
+    """Also keys and values of tokens that come one by one, of which queries see nothing else."""
+    weights, tokens = random_weights(CONFIG, seed=3), np.array([3, 29, 0, 17, 5, 5], np.int32)
+    whole, plain = NibbleCacheModel(weights, group), IntegerModel(weights)
+    logits = whole.forward(tokens[None])
+    plain.forward(tokens[None])
+    levels, steps = in_nibbles(plain.kept("0.k"), group)
+    assert np.array_equal(whole.kept("0.k"), levels * np.repeat(steps, group, axis=-1))
+    whole.reset()
+    one_by_one = [whole.feed(tokens[None, [n]])[:, 0] for n in range(len(tokens))]
+    assert np.array_equal(np.stack(one_by_one, 1), logits)
+
+
+def test_the_speaker_predicts_prose_as_well(path: Path = FOLDER):
+    """768 tokens that it has never seen; four bits cost nothing that so many tokens show."""
+    loaded = load_checkpoint(path)
+    assert loaded.tokenizer is not None
+    held = np.array(loaded.tokenizer.encode(split_prose(load_prose())[1][6_000:9_000]), np.int32)
+    model = quantize(loaded.model, loaded.params, loaded.scales or {})
+    eight, four = (
+        perplexity(lambda rows, kind=kind: kind(model).feed(rows), held, loaded.model.context)
+        for kind in (IntegerModel, NibbleCacheModel)
+    )
+    assert four < 1.01 * eight
