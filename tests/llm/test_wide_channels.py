@@ -34,7 +34,7 @@ WIDE = Wide(
     cache="channels",
     cache_prefetch=16,
 )
-FIRST, REST, LAST, H, KEPT, KK, LAYERS = 3, 4, 5, 2, 6, 2, 2
+FIRST, REST, LAST, H, KEPT, ACROSS, LAYERS = 3, 4, 5, 2, 6, 2, 2
 WORDS = LAYERS * (FIRST + REST) + LAST
 
 
@@ -42,19 +42,19 @@ WORDS = LAYERS * (FIRST + REST) + LAST
 def test_a_reader_moves_weights_and_cache_in_order(start: int):
     """Two heads of two layers; from 6 lines of each, those in front of the token, and its own is written."""
     size = WORDS + 2 * LAYERS * H * KEPT
-    s = allo.customize(serve, instantiate=[32, size, FIRST, REST, LAST, H, KEPT, KK, LAYERS])
+    s = allo.customize(serve, instantiate=[32, size, FIRST, REST, LAST, H, KEPT, ACROSS, LAYERS])
     build = schedule_serve(s).build(target="verilog", simulator="jit")
     memory = np.arange(size, dtype=np.uint32)
     new = np.arange(1000, 1000 + 2 * LAYERS * H, dtype=np.uint32).reshape(2, -1)
-    old = -(-start // KK)
+    old = -(-start // ACROSS)
     words, keys, values = (np.zeros(n, np.uint32) for n in (WORDS, *2 * [max(1, LAYERS * H * old)]))
-    build(memory, start, *new, words, keys, values)
+    build(memory, start, 1, *new, words, keys, values)
     pages = np.arange(WORDS, size, dtype=np.uint32).reshape(LAYERS * H, KEPT, 2)
     assert np.array_equal(words, np.arange(WORDS))
     if old:
         assert np.array_equal(keys, pages[:, :old, 0].ravel())
         assert np.array_equal(values, pages[:, :old, 1].ravel())
-    pages[:, start // KK] = new.T
+    pages[:, start // ACROSS] = new.T
     assert np.array_equal(memory[WORDS:], pages.ravel())
 
 
@@ -80,29 +80,30 @@ def test_a_run_of_lines_begins_with_waits():
     assert Reader(1.0, 1.0, 26, 32, lost=32).gap == 32 + 4 * 26 - 13
 
 
-@pytest.mark.parametrize("config", [CONFIG, LLAMA], ids=["gpt2", "llama"])
-def test_logits_and_cache_of_the_hardware_are_those_of_the_reference(config):
-    """From an empty cache; the lines of the new keys and values hold what was there before, too."""
+@pytest.mark.parametrize(("config", "keys"), [(CONFIG, 2), (LLAMA, 1)], ids=["gpt2", "llama"])
+def test_logits_and_cache_of_the_hardware_are_those_of_the_reference(config, keys: int):
+    """From an empty cache; a unit takes the lines of its two channels at once, or one after the other."""
+    wide = dataclasses.replace(WIDE, keys=keys)
     channels = [
-        MemoryChannel(f"hbm[{n}]", 12, latency=33, prefetch=8) for n in range(WIDE.channels)
+        MemoryChannel(f"hbm[{n}]", 12, latency=33, prefetch=8) for n in range(wide.channels)
     ]
     memory = dict.fromkeys(TABLES, channels) | {"weights": PerBank(channels)}
-    hardware = schedule(config, WIDE).build(
+    hardware = schedule(config, wide).build(
         target="verilog", simulator="jit", clock_mhz=300, memory=memory
     )
     weights = random_weights(config, seed=7)
-    memories, filled = make_memories(weights, WIDE), make_memories(weights, WIDE)
-    expected = WideGPT(weights, WIDE).forward(TOKENS[None])[0]
+    memories, filled = make_memories(weights, wide), make_memories(weights, wide)
+    expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
     for position, token in enumerate(TOKENS):
         got = decode(hardware, weights, memories, int(token), position)
         assert np.array_equal(got.view(np.uint32), expected[position].view(np.uint32)), position
-        foretold = predict_step(hardware.report, config, WIDE, position, Channel(12, 33, 8), TABLES)
+        foretold = predict_step(hardware.report, config, wide, position, Channel(12, 33, 8), TABLES)
         assert abs(foretold.cycles / hardware.cycles - 1) < 0.08, (foretold, hardware.cycles)
-    fill_cache(filled, weights, WIDE, np.append(TOKENS, 0))
+    fill_cache(filled, weights, wide, np.append(TOKENS, 0))
     assert np.array_equal(memories.constant[0], filled.constant[0])
     assert memories.keys.size == 0
     weights_ports = [array for array in hardware.design.arrays if array.name == "weights"]
-    assert {port.bank for port in weights_ports[0].ports} == set(range(WIDE.channels))
+    assert {port.bank for port in weights_ports[0].ports} == set(range(wide.channels))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,8 @@ def test_logits_and_cache_of_the_hardware_are_those_of_the_reference(config):
     [
         (
             {"keys": 4},
-            "2 units with 4 keys at once take a line from each of 8 channels, and there are 4.",
+            "2 units with 4 keys at once take a line from each of 8 channels, which do not divide the 4 that "
+            "there are.",
         ),
         ({"lanes": 32}, "A line of 32 bytes is no key of a head of 16 elements."),
         (

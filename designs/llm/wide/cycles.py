@@ -138,8 +138,9 @@ def predict_step(
     rate = share * channel.bytes_per_cycle
     if merged:
         units = _units(at, config, wide, results, qkv, position)
-        units.old = -(-position // wide.keys)
-        ordered = Ordered(_reader(rate, wide, channel), jobs, wide.prefetch, units)
+        units.old = -(-position // wide.across)
+        each = wide.across // wide.keys
+        ordered = Ordered(_reader(rate, wide, channel), jobs, wide.prefetch, units, each)
         ordered.run()
         pauses, taken = ordered.pauses, ordered.now - ordered.pauses
     elif outside:

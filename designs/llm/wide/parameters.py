@@ -68,6 +68,11 @@ class Wide:
         return self.lanes * 8 // self.bits
 
     @property
+    def across(self) -> int:
+        """Channels of a unit of attention, where these hold the cache: its keys lie side by side on them."""
+        return max(1, self.channels // self.heads)
+
+    @property
     def group(self) -> int:
         """Inputs that share a step and an offset of four-bit weights; 0 without offsets."""
         return self.lanes if self.bits == 4 and self.block else 0
@@ -121,7 +126,7 @@ def channel_size(config: Architecture, wide: Wide) -> int:
 
 def kept_lines(config: Architecture, wide: Wide) -> int:
     """Lines of keys, and of values, of a head on each channel of its unit, where these hold the cache."""
-    return -(-config.context // wide.keys)
+    return -(-config.context // wide.across)
 
 
 def check_wide(config: Architecture, wide: Wide) -> None:
@@ -229,11 +234,11 @@ def _check_channels(config: Architecture, wide: Wide) -> None:
     """Whether the channels of a unit of attention hold its keys and values."""
     if wide.cache != "channels":
         return
-    if wide.keys * wide.heads != wide.channels:
+    if wide.channels % (wide.keys * wide.heads):
         raise WidthError(
             f"{wide.heads} units with {wide.keys} keys at once take a line from each of "
-            f"{wide.heads * wide.keys} channels, and there are {wide.channels}.",
-            help=f"take keys={max(1, wide.channels // wide.heads)} or other heads at once.",
+            f"{wide.heads * wide.keys} channels, which do not divide the {wide.channels} that there are.",
+            help=f"take keys={wide.across} or less, or other heads at once.",
         )
     if wide.lanes != config.head_dim:
         raise WidthError(

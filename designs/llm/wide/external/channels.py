@@ -20,7 +20,8 @@ def serving(z: Sizes) -> Stage:
     KEPT, AHEAD, NEW = kept_lines(z.model, z.wide), _lines_ahead(z), max(2, H)
     (first, *rest), last = job_words(z.model, z.wide)
     SIZE = channel_size(z.model, z.wide) + 2 * LAYERS * H * KEPT
-    sizes = 8 * L, SIZE, first, sum(rest), last, H, KEPT, z.wide.keys, LAYERS
+    PER, K = z.wide.across, z.wide.keys
+    sizes = 8 * L, SIZE, first, sum(rest), last, H, KEPT, PER, LAYERS
     kernel = Kernel(serve, sizes, schedule_serve)
     SERVE = kernel.template
 
@@ -33,8 +34,9 @@ def serving(z: Sizes) -> Stage:
         @df.kernel(mapping=[C], args=[weights])
         def serving(memory: UInt(8 * L)[C, SIZE]):
             c = df.get_pid()
+            writes: int32 = 1 if start // K % (PER // K) == c % PER // K else 0
             serve[*SERVE](
-                memory[c], start, new_key_lines[c], new_value_lines[c],
+                memory[c], start, writes, new_key_lines[c], new_value_lines[c],
                 words[c], key_lines[c], value_lines[c],
             )  # fmt: skip
 
@@ -46,8 +48,9 @@ def joining(z: Sizes) -> Stage:
     C, L, U, K, H, LAYERS = (
         z.wide.channels, z.wide.lanes, z.wide.heads, z.wide.keys, z.per_unit, z.layers,
     )  # fmt: skip
-    WORD, AHEAD, JOINED, NEW, PER = new_word(z), _lines_ahead(z), ahead(z), max(2, H), C // U
-    B = 8 * L
+    WORD, AHEAD, JOINED, NEW = new_word(z), _lines_ahead(z), ahead(z), max(2, H)
+    B, PER = 8 * L, z.wide.across
+    PH = PER // K
 
     @df.part()
     def part(
@@ -60,38 +63,58 @@ def joining(z: Sizes) -> Stage:
         @df.kernel(mapping=[U])
         def joining_keys():
             u = df.get_pid()
-            total: int32 = (start + K - 1) // K * (H * LAYERS)
+            words: int32 = (start + PER - 1) // PER * PH
+            total: int32 = words * (H * LAYERS)
+            turn: UInt(8) = 0
+            at: int32 = 0
             for word in range(total):
                 joined: UInt(WORD) = 0
-                with allo.meta_for(PER) as k:
-                    joined[B * k : B * k + B] = key_lines[u * PER + k].get()
-                old_keys[u].put(joined)
+                with allo.meta_for(PH) as ph:
+                    if turn == ph:
+                        with allo.meta_for(K) as k:
+                            joined[B * k : B * k + B] = key_lines[u * PER + ph * K + k].get()
+                if at * K < start:
+                    old_keys[u].put(joined)
+                turn = 0 if turn == PH - 1 else turn + 1
+                at = 0 if at == words - 1 else at + 1
 
         @df.kernel(mapping=[U])
         def joining_values():
             u = df.get_pid()
-            total: int32 = (start + K - 1) // K * (H * LAYERS)
+            words: int32 = (start + PER - 1) // PER * PH
+            total: int32 = words * (H * LAYERS)
+            turn: UInt(8) = 0
+            at: int32 = 0
             for word in range(total):
                 joined: UInt(WORD) = 0
-                with allo.meta_for(PER) as k:
-                    joined[B * k : B * k + B] = value_lines[u * PER + k].get()
-                old_values[u].put(joined)
+                with allo.meta_for(PH) as ph:
+                    if turn == ph:
+                        with allo.meta_for(K) as k:
+                            joined[B * k : B * k + B] = value_lines[u * PER + ph * K + k].get()
+                if at * K < start:
+                    old_values[u].put(joined)
+                turn = 0 if turn == PH - 1 else turn + 1
+                at = 0 if at == words - 1 else at + 1
 
         @df.kernel(mapping=[U])
         def dealing_keys():
             u = df.get_pid()
             for word in range(H * LAYERS):
                 new: UInt(WORD) = new_keys[u].get()
-                with allo.meta_for(PER) as k:
-                    new_key_lines[u * PER + k].put(new[B * k : B * k + B])
+                with allo.meta_for(PH) as ph:
+                    if start // K % PH == ph:
+                        with allo.meta_for(K) as k:
+                            new_key_lines[u * PER + ph * K + k].put(new[B * k : B * k + B])
 
         @df.kernel(mapping=[U])
         def dealing_values():
             u = df.get_pid()
             for word in range(H * LAYERS):
                 new: UInt(WORD) = new_values[u].get()
-                with allo.meta_for(PER) as k:
-                    new_value_lines[u * PER + k].put(new[B * k : B * k + B])
+                with allo.meta_for(PH) as ph:
+                    if start // K % PH == ph:
+                        with allo.meta_for(K) as k:
+                            new_value_lines[u * PER + ph * K + k].put(new[B * k : B * k + B])
 
     def also(s: Any) -> None:
         for name in ("joining_keys", "joining_values", "dealing_keys", "dealing_values"):
@@ -103,4 +126,4 @@ def joining(z: Sizes) -> Stage:
 
 def _lines_ahead(z: Sizes) -> int:
     """Lines of keys, and of values, of a channel that may wait for their unit."""
-    return max(2, z.wide.cache_prefetch // z.wide.keys)
+    return max(2, z.wide.cache_prefetch // z.wide.across)

@@ -52,7 +52,8 @@ class Ordered:
     Attributes:
         jobs: the pause in front of each, or None for the attention, and its words.
         depth: words of weights that may wait for an element.
-        attention: of a layer; its keys are words, and not positions.
+        attention: of a layer; its keys are rows of lines, and not positions.
+        each: cycles in which a unit takes a row.
         pauses: cycles in which the elements wait for activations.
         starved: cycles in which they wait for weights.
         now: when the elements have taken the last word.
@@ -62,6 +63,7 @@ class Ordered:
     jobs: Sequence[tuple[float | None, float]]
     depth: int
     attention: Attention
+    each: int = 1
     pauses: float = 0.0
     starved: float = 0.0
     now: float = 0.0
@@ -131,14 +133,14 @@ class Ordered:
         self, keys: Sequence[float], values: Sequence[float], asked: float, given: float
     ) -> float:
         """When the last value is weighted."""
-        about, old = self.attention, self.attention.old
+        about, old, each = self.attention, self.attention.old, self.each
         scoring, mixing = asked, given
         for head in range(about.heads):
             for came in keys[head * old : (head + 1) * old]:
-                scoring = max(scoring + 1, came)
-            scoring += about.turns - old
+                scoring = max(scoring + each, came + each - 1)
+            scoring += max(0, about.turns - old * each)
             mixing = max(mixing, scoring + about.scored)
             for came in values[head * old : (head + 1) * old]:
-                mixing = max(mixing + 1, came)
-            mixing += about.turns - old
+                mixing = max(mixing + each, came + each - 1)
+            mixing += max(0, about.turns - old * each)
         return mixing

@@ -25,7 +25,7 @@ def fill_pages(
         kept: int8, (heads of a unit, units, positions, elements).
     """
     kept_in, per_unit = kept_lines(config, wide), config.kv_heads // wide.heads
-    u, k = wide.heads, wide.keys
+    u, k = wide.heads, wide.across
     lines = 2 * config.layers * per_unit * kept_in
     bytes_of = memory.view(np.int8).reshape(wide.channels, -1, wide.lanes)[:, -lines:]
     pages = bytes_of.reshape(u, k, config.layers, per_unit, kept_in, 2, wide.lanes)
