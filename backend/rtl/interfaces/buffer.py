@@ -74,6 +74,11 @@ class _Buffer:
         self._now: dict[BankPort, str] = {}
         self._read: dict[BankPort, str] = {}
         self._words: dict[BankPort, list[str]] = {}
+        self._owner = {
+            cut: bank
+            for bank in range(array.layout.bank_count)
+            for cut in fold_of(array.layout, buffered.fold, bank)
+        }
 
     def emit(self) -> ModuleBuilder:
         """The module."""
@@ -181,13 +186,8 @@ class _Buffer:
 
     def _free(self, bank: int) -> str:
         """Whether the core leaves the port to a step through which a bank of the RAM is filled."""
-        text, fold = self.text, self.buffered.fold
-        owner = next(
-            b
-            for b in range(self.array.layout.bank_count)
-            if bank in fold_of(self.array.layout, fold, b)
-        )
-        ports = [p for p in self.array.ports if p.bank == owner]
+        text = self.text
+        ports = [p for p in self.array.ports if p.bank == self._owner[bank]]
         place = self._filled_by(ports)
         if not ports or place is None or self.layout.bank_depth == 1:
             return text.const(1, 1)
