@@ -6,9 +6,8 @@ import pytest
 
 from allo.backend import devices
 from allo.backend.rtl.netlist.passes import run_passes
-from allo.backend.rtl.resources.build import Memory
 from allo.backend.rtl.resources.design import module_resources, whole
-from allo.backend.rtl.resources.memory import memory_cost
+from allo.backend.rtl.resources.memory import Memory, memory_cost
 from tests.netlist.reader import read_netlist
 
 TOP = """hw.module private @inner(in %clk: !seq.clock, in %a: i32, out p: i32) {{

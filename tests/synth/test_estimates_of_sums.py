@@ -8,9 +8,8 @@ import allo
 from allo.backend import devices
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.netlist.passes import run_passes
-from allo.backend.rtl.resources.build import Memory
 from allo.backend.rtl.resources.design import module_resources, whole
-from allo.backend.rtl.resources.memory import memory_cost
+from allo.backend.rtl.resources.memory import Memory, memory_cost
 from allo.backend.synth import synthesize
 from allo.ir.types import Int, UInt
 from tests.netlist.reader import read_netlist

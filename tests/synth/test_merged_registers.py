@@ -56,6 +56,23 @@ def test_a_register_holds_what_one_on_the_way_round_of_a_recurrence_holds() -> N
     assert round_and_beside("seq.compreg.ce %m, %clk, %e") == {"ff": 16, "lut": 16}
 
 
+@pytest.mark.parametrize(("read", "flops"), [("%q", 4), ("%n", 8)])
+def test_bits_that_only_become_zero_are_none_unless_others_read_the_choice(
+    read: str, flops: int
+) -> None:
+    """As Yosys 0.70 has it for ``q <= e ? {4'd0, a[3:0]} : q``."""
+    found = one_module(
+        "%z = hw.constant 0 : i4",
+        "%l = comb.extract %a from 0 : (i8) -> i4",
+        "%w = comb.concat %z, %l : i4, i4",
+        "%n = comb.mux %e, %w, %q : i8",
+        "%q = seq.compreg %n, %clk : i8",
+        f"%x = comb.xor {read}, %a : i8",
+        "hw.output %x, %a : i8, i8",
+    )
+    assert found["ff"] == flops
+
+
 def two_users(second: str) -> dict[str, int]:
     """Two modules that keep the same word for two cycles, and one of which is chosen."""
     rows = {

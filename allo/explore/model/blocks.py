@@ -9,8 +9,7 @@ from math import ceil, prod
 import numpy as np
 
 from allo.backend.devices import Cells, family
-from allo.backend.rtl.resources.build import Memory
-from allo.backend.rtl.resources.memory import memory_cost
+from allo.backend.rtl.resources.memory import Memory, memory_cost
 from allo.backend.rtl.resources.nodes import constant
 
 from .kernel import Array, Dimension, Kernel

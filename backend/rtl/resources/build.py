@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from allo.backend.devices import Cells
 
@@ -31,8 +30,10 @@ from ..netlist.operations import (
     Replicate,
     Wire,
 )
+from .controls import bits_read
 from .drawn import DrawnModule, bits_of_type, inputs_of
 from .fold import Folding
+from .memory import Memory
 from .merging.echoes import Driven, Echoes
 from .merging.given import NOTHING_GIVEN, Inputs
 from .merging.kept import KeptBits, repeated
@@ -57,25 +58,6 @@ from .nodes import (
 
 _BITWISE = {"comb.and": "and", "comb.or": "or", "comb.xor": "xor"}
 _SHIFTS = {"comb.shl": "left", "comb.shru": "right", "comb.shrs": "right"}
-
-
-@dataclass(slots=True)
-class Memory:
-    """A memory of a module: its size, and addresses of reads and (address, data, enable) of writes.
-
-    Of one that is ``separate``, no word is read, for use, in the cycle in which it is written. ``style`` is
-    what it is to be made of, "" where the synthesiser chooses.
-    """
-
-    words: int
-    width: int
-    table: bool
-    section: str
-    place: str = ""
-    separate: bool = False
-    style: str = ""
-    reads: list[tuple[Value, int]] = field(default_factory=list)
-    writes: list[tuple[Value, Value, Value]] = field(default_factory=list)
 
 
 class Graph(Folding):
@@ -212,15 +194,32 @@ class Graph(Folding):
                     held.append(repeat(known, count) if count > 1 else known)
         return extended(join(held), op.width, signed=signed)
 
+    def roots(self) -> list[Value]:
+        """What is read from outside of the graph: by outputs, modules inside, and memories."""
+        values = list(self.outputs)
+        for _, joined in self.calls:
+            values += joined
+        for memory in self.memories.values():
+            for written in memory.writes:
+                values += written
+            values += [address for address, _ in memory.reads]
+        return values
+
     def newly_settled(self) -> dict[str, dict[int, int]]:
         """The registers of which bits are known that were not known before."""
         found = {}
+        read = bits_read(self.nodes, self.roots())
+
+        def alone(number: int) -> bool:
+            node = self.nodes[number]
+            return node.kind != "logic" or read.get(number, 0) <= node.width
+
         for name, op in self._defined.items():
             if not isinstance(op, Register) or name in self._twins:
                 continue
             data, _, detail = self._inputs(op)
             resets = detail.endswith("r")
-            bits = settled_bits(self.nodes, self._values[name], data, resets=resets)
+            bits = settled_bits(self.nodes, self._values[name], data, resets=resets, alone=alone)
             if bits:
                 found[name] = bits
         return found

@@ -21,7 +21,7 @@ def absorb_controls(
         again: also where a register has such an input already (:attr:`.Cells.controls_join`).
         ordered: whether resets are stronger than enables (:attr:`.Cells.resets_first`).
     """
-    read = _bits_read(nodes, roots) if ordered else {}
+    read = bits_read(nodes, roots) if ordered else {}
     for number, node in enumerate(nodes):
         if node.kind != "register" or not node.operands:
             continue
@@ -42,7 +42,7 @@ def absorb_controls(
                 break
 
 
-def _bits_read(nodes: list[Node], roots: Sequence[Value]) -> dict[int, int]:
+def bits_read(nodes: list[Node], roots: Sequence[Value]) -> dict[int, int]:
     """How many bits of each node all that is of use reads."""
     found: dict[int, int] = {}
     stack = [run for value in roots for run in value if run[0] >= 0]

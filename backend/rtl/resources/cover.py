@@ -55,7 +55,7 @@ class Cover:
 
     def run(self) -> Costs:
         """The cost by section."""
-        roots = self._roots()
+        roots = self._graph.roots()
         join, ordered = self._family.controls_join, self._family.resets_first
         absorb_controls(self._nodes, roots, again=join, ordered=ordered)
         self._want(roots)
@@ -81,16 +81,6 @@ class Cover:
         self.costs.setdefault(section, Counter()).update(cost)
 
     # --- which bits are wanted ----------------------------------------------------------
-
-    def _roots(self) -> list[Value]:
-        values = list(self._graph.outputs)
-        for _, joined in self._graph.calls:
-            values += joined
-        for memory in self._graph.memories.values():
-            for written in memory.writes:
-                values += written
-            values += [address for address, _ in memory.reads]
-        return values
 
     def _want(self, roots: list[Value]) -> None:
         """Mark wanted bits from the roots back, and count who reads each node."""
@@ -132,7 +122,7 @@ class Cover:
     def _pack(self) -> None:
         """Choose what the lookup table of each logic node reads; operands come before their readers."""
         if self._family.inputs == 6:
-            Tables(self._nodes, self._roots(), self._family.inputs).choose()
+            Tables(self._nodes, self._graph.roots(), self._family.inputs).choose()
             return
         for node in self._nodes:
             if node.kind == "logic" and node.wanted:
@@ -296,7 +286,7 @@ class Cover:
         }
         if self._family.shift_registers:
             self._shifts = ShiftRegisters.of(self._nodes)
-        self.sums = Sums(self._nodes, self._roots())
+        self.sums = Sums(self._nodes, self._graph.roots())
         for number, node in enumerate(self._nodes):
             if number in self.sums.terms:
                 self._add(node.section, self._many(self.sums, number))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from math import ceil, log2
 
 from allo.backend.devices import Cells
 
 from ..netlist.memories import BLOCK, DISTRIBUTED, ULTRA
-from .build import Memory
-from .nodes import significant
+from .nodes import Value, significant
 
 _TABLES = 16
 """Cost of a group of eight lookup tables of a Xilinx device as memory."""
@@ -21,6 +21,25 @@ An address that comes late makes the choice the longest path, and Yosys makes fl
 of it, above all of few words, though not more than a function of all its inputs takes. Measured of memories
 of 18 to 80 words with one and four reads.
 """
+
+
+@dataclass(slots=True)
+class Memory:
+    """A memory of a module: its size, and addresses of reads and (address, data, enable) of writes.
+
+    Of one that is ``separate``, no word is read, for use, in the cycle in which it is written. ``style`` is
+    what it is to be made of, "" where the synthesiser chooses.
+    """
+
+    words: int
+    width: int
+    table: bool
+    section: str
+    place: str = ""
+    separate: bool = False
+    style: str = ""
+    reads: list[tuple[Value, int]] = field(default_factory=list)
+    writes: list[tuple[Value, Value, Value]] = field(default_factory=list)
 
 
 def memory_cost(

@@ -14,10 +14,10 @@ from math import ceil, log, log2
 from allo.backend.devices import Cells, SignalDelays
 
 from .block_registers import BlockRegisters, block_registers
-from .build import Graph, Memory
+from .build import Graph
 from .cover import Cover
 from .drawn import DrawnModule, input_numbers
-from .memory import memory_cost
+from .memory import Memory, memory_cost
 from .merging.flattest import NOTHING, Flattest, Leaf, Time
 from .merging.gates import levels_of, of_long_chain, one_gate, only_inverts
 from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of

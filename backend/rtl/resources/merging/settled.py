@@ -6,7 +6,7 @@ constant to Yosys (``opt_dff``): nothing tells what it is before. So are bits of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from ..nodes import ONE, ZERO, Node, Run, Value, aligned, cut, part_of
@@ -19,17 +19,23 @@ _FOLLOWED = 64
 
 
 def settled_bits(
-    nodes: Sequence[Node], held: Value, data: Value, *, resets: bool
+    nodes: Sequence[Node],
+    held: Value,
+    data: Value,
+    *,
+    resets: bool,
+    alone: Callable[[int], bool],
 ) -> dict[int, int]:
     """The bits of a register that are known.
 
     Args:
         held: the register's value; ``data``: what is written to it.
         resets: whether a reset makes it zero.
+        alone: whether nothing else reads a node: synthesis leaves a choice that others read, too.
     """
     found: dict[int, int] = {}
     for low, count, (own, written) in aligned([held, data]):
-        if own[0] < 0:
+        if own[0] < 0 or written[0] >= 0 and not alone(written[0]):
             continue
         only = _only_constant(nodes, own, written)
         if only == ZERO or only == ONE and not resets:
