@@ -8,7 +8,8 @@ and kernels like those of CHStone. The order of the SHA-256 of their names says 
 first nine of the new ones are *fitted*, and their errors may be looked into; the other 20 are *held out*:
 no model is changed for one of them. The kernels of ``fresh_kernels.py`` have been *looked at* since they were
 measured, and so have those of ``OPENED``. Those of ``unseen_kernels.py`` were fresh for an earlier model, and
-*measured once*; ``newest_kernels.py`` has the *fresh* ones.
+*measured once*; ``newest_kernels.py`` has the *fresh* ones, which are held
+out, too: they were measured before an estimate of one was made.
 
 What the tools measured is kept in ``estimate_halves.json`` with a fingerprint of the Verilog, in which the
 lines of Python do not count. ``--measure`` measures what is missing there or was measured of another
@@ -99,7 +100,7 @@ def measured_once_designs() -> dict[str, Maker]:
 
 
 def fresh_designs() -> dict[str, Maker]:
-    """Ten that no estimate was made of before the model of this table was closed."""
+    """Ten that no estimate was made of before the tools had measured them; held out since."""
     return {
         name: lambda name=name: newest_kernels.schedule(name) for name in newest_kernels.KERNELS
     }
