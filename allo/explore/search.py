@@ -354,7 +354,8 @@ class Search:
         began = self.asked.timer()
         modelled = None if choice is None else choice.cycles
         if choice is not None and self.clock.first:
-            most = self.clock.most(within=not self._first())
+            # Behind the time nothing goes on, unless there is nothing but pipelines yet.
+            most = self.clock.most(within=any(b.choice is not None for b in self.good))
         limit = nullcontext() if most is None else deadline(most, self.asked.timer)
         try:
             with limit, warnings.catch_warnings():
