@@ -19,6 +19,7 @@ from allo.designs.llm.wide import reference as wide_reference
 from allo.designs.llm.wide.block import reference as rows_reference
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import Rows
+from allo.designs.llm.wide.external import nibble_cache
 
 MODULES = (
     bitexact,
@@ -28,6 +29,7 @@ MODULES = (
     reference,
     wide_reference,
     rows_reference,
+    nibble_cache,
 )
 """Whose functions compute a model."""
 

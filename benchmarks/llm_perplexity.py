@@ -1,11 +1,12 @@
 """Perplexity of SmolLM2-135M-Instruct as it is quantised, beside the weights of its package.
 
-scripts/python benchmarks/llm_perplexity.py [--characters N] [--model FILE.gguf] [--gpu]
+scripts/python benchmarks/llm_perplexity.py [--characters N] [--model FILE.gguf] [--ways NAME …] [--gpu]
 
 Three texts that the steps are not calibrated on: the novels that the repository holds out, the reference of
 Python's language (``pydoc_data.topics``) and the source of its library. Each is cut into windows of 512
 tokens. The figures are of the float32 model, and of the integer reference of the wide accelerator, whose
-bits the simulated RTL gives. With --gpu the same source computes with CuPy in the place of NumPy, and the
+bits the simulated RTL gives; those with keys and values of four bits are of the integer model, which no
+hardware computes yet. With --gpu the same source computes with CuPy in the place of NumPy, and the
 logits of the first window are compared with NumPy's, bit for bit; without, the whole takes hours of CPU.
 """
 
@@ -29,6 +30,7 @@ from allo.designs.llm.checkpoints.quantize import QuantizedModel, calibrate, qua
 from allo.designs.llm.config import Architecture
 from allo.designs.llm.language.prose import load_prose, split_prose
 from allo.designs.llm.network.train import windows
+from allo.designs.llm.wide.external.nibble_cache import NibbleCacheModel
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.quantized import quantize_for
 from allo.designs.llm.wide.reference import WideGPT
@@ -48,7 +50,12 @@ NAMES = {
     "steps": "W8A8, steps of tokens",
     "w8a8": "W8A8, steps of tokens, turned",
     "w4a8": "W4A8, the package's blocks",
+    "w8a8_kv4": "W8A8, keys and values of 4 bits, a step a head",
+    "w8a8_kv4_groups": "W8A8, keys and values of 4 bits, steps of 32",
+    "w4a8_kv4": "W4A8, keys and values of 4 bits, a step a head",
 }
+GROUPS = {"w8a8_kv4": None, "w8a8_kv4_groups": 32, "w4a8_kv4": None}
+"""Elements that share a step, where keys and values have four bits; None for all of a head."""
 Forward = Callable[[np.ndarray], Any]
 
 
@@ -62,19 +69,33 @@ def texts() -> dict[str, str]:
 
 
 def models(
-    model: Architecture, params: Params, batches: list[np.ndarray]
+    names: list[str], model: Architecture, params: Params, batches: list[np.ndarray]
 ) -> dict[str, QuantizedModel]:
-    """The model in integers, in each way."""
+    """The weights of the model in integers, in each way."""
 
     def integers(params: Params, **how: Any) -> QuantizedModel:
         return quantize(model, params, calibrate(model, params, batches), **how)
 
-    return {
-        "static": integers(params),
-        "steps": integers(params, block=EIGHT.block),
-        "w8a8": quantize_for(EIGHT, model, params, batches),
-        "w4a8": quantize_for(FOUR, model, params, batches),
+    makers: dict[str, Callable[[], QuantizedModel]] = {
+        "static": lambda: integers(params),
+        "steps": lambda: integers(params, block=EIGHT.block),
+        "w8a8": lambda: quantize_for(EIGHT, model, params, batches),
+        "w4a8": lambda: quantize_for(FOUR, model, params, batches),
     }
+    made = {name: makers[name]() for name in {weights_of(name) for name in names}}
+    return {name: made[weights_of(name)] for name in names}
+
+
+def weights_of(name: str) -> str:
+    """The way whose weights a way has."""
+    return name.partition("_")[0]
+
+
+def forward_of(name: str, weights: QuantizedModel) -> Forward:
+    """The model in integers, of a window from its beginning."""
+    if name in GROUPS:
+        return NibbleCacheModel(weights, GROUPS[name]).forward
+    return WideGPT(weights, EIGHT).forward
 
 
 @dataclasses.dataclass(slots=True)
@@ -112,6 +133,10 @@ def main() -> int:
     parser.add_argument("--characters", type=int, default=172_000, help="of each text")
     parser.add_argument("--model", type=Path, help="a file of GGUF")
     parser.add_argument("--gpu", action="store_true", help="compute with CuPy")
+    integer = [name for name in NAMES if name != "float32"]
+    parser.add_argument(
+        "--ways", nargs="*", choices=integer, default=integer, help="beside float32"
+    )
     args = parser.parse_args()
     loaded = load_checkpoint(args.model or packaged(SMOLLM2))
     tokenizer = loaded.tokenizer
@@ -120,7 +145,7 @@ def main() -> int:
     model = dataclasses.replace(loaded.model, context=WINDOW)
     kinds = texts()
     batches = [np.array([tokenizer.encode(t[:CALIBRATION])[:256]]) for t in kinds.values()]
-    found = models(model, loaded.params, batches)
+    found = models(args.ways, model, loaded.params, batches)
     parts = {
         kind: np.array(
             tokenizer.encode(text[CALIBRATION : CALIBRATION + args.characters], special=False)
@@ -129,7 +154,7 @@ def main() -> int:
     }
     first = windows(parts["novels"], WINDOW)[0][:1]
     expected = {
-        name: WideGPT(weights, EIGHT).forward(first) for name, weights in found.items() if args.gpu
+        name: forward_of(name, weights)(first) for name, weights in found.items() if args.gpu
     }
     device = Device(gpu=args.gpu)
     on_device = {
@@ -137,7 +162,7 @@ def main() -> int:
         for name, weights in found.items()
     }
     ways: dict[str, Forward] = {"float32": FloatModel(model, device.put_all(loaded.params)).forward}
-    ways |= {name: WideGPT(weights, EIGHT).forward for name, weights in on_device.items()}
+    ways |= {name: forward_of(name, weights) for name, weights in on_device.items()}
     for name, logits in expected.items():
         same = device.back(ways[name](device.put(first))).view(np.uint32) == logits.view(np.uint32)
         print(f"{name}: {same.mean():.2%} of {same.size:,} logits of NumPy", flush=True)
