@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-SHARE, LEAST = 0.5, 3.0
-"""Of the time that is left, what one report may take of it; and at least so many seconds, or as many times
-what the first report took."""
+SHARE, ALONE, LEAST = 0.5, 0.8, 3.0
+"""Of the time that is left, what one report may take of it, and while there are pipelines alone; and at least
+so many seconds, or as many times what the first report took."""
 CHECKED, OF_REPORT = 2.0, 0.1
 """What is kept for the check at the end: so many times what the kernel's own runs took, or that share of the
 longest report, for larger designs take longer on the CPU, too."""
@@ -64,7 +64,8 @@ class Clock:
 
     def most(self, *, within: bool) -> float:
         """Seconds that the next report may take; ``within``: no more than there are, however few."""
-        most = max(LEAST, LEAST * self.first, SHARE * (self.seconds - self.elapsed))
+        share = SHARE if within else ALONE
+        most = max(LEAST, LEAST * self.first, share * (self.seconds - self.elapsed))
         return max(0.0, min(most, self.rest)) if within else most
 
 
