@@ -9,7 +9,6 @@ memory. Products of elements and heads are two in a multiplier block, but those 
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import sys
 import warnings
@@ -19,7 +18,7 @@ from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_rows
 from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.parameters import Wide
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_wide import CLOCK_MHZ, MODELS, channel_of
 
 GOAL = 4.5
@@ -32,10 +31,10 @@ PLANS = {"64 lanes": (64, 16), "32 lanes": (32, 16)}
 
 def main() -> int:
     """Foretell, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Batch", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--position", type=int, default=1024)
     parser.add_argument("--batch", type=int, default=8)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     batch, config = given.batch, dataclasses.replace(MODEL, context=2 * given.position)
     small = Block(rows=2, tokens=2, most=2, norms=2, spoken=2, slots=2, row_lanes=2)
@@ -65,7 +64,7 @@ def main() -> int:
         }
         what = f"tokens of {batch} sequences over one, {name}"
         rows.append(Row(what, faster, "times", "goal", GOAL, None, note, figures))
-    return finish("llm_batch", "Batch, foretold", rows, rest)
+    return finish("llm_batch", "Batch, foretold", rows, given.json)
 
 
 if __name__ == "__main__":

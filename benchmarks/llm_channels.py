@@ -13,7 +13,6 @@ shape's report, and not simulated.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import sys
 import warnings
@@ -31,7 +30,7 @@ from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.errors import DTypeWarning
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_wide import MEASURED, MODELS, channel_of, same_bits, weight_bytes
 
 CLOCK_MHZ, CARD = 245, 32
@@ -146,13 +145,13 @@ def share_of(config: Architecture, wide: Wide, position: int, cycles: int) -> fl
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Channels", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--only", choices=SHAPES, help="one shape")
     parser.add_argument("--timing", default=DRAM, choices=(IDEAL, DRAM), help="of the channels")
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     names = [given.only] if given.only else list(SHAPES)
     rows = [row for name in names for row in measured(name, given.timing)]
-    return finish("llm_channels", f"LLM: one reader a channel, {CLOCK_MHZ} MHz", rows, rest)
+    return finish("llm_channels", f"LLM: one reader a channel, {CLOCK_MHZ} MHz", rows, given.json)
 
 
 if __name__ == "__main__":

