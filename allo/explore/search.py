@@ -217,7 +217,7 @@ class Search:
             left = self.clock.left
             best, self.trace.bound = choice_of_layers(problem, self.corrections, fewest, left / 4)
             return best
-        fresh = not any(b.choice is not None for b in self.good)
+        fresh = not self._chosen
         if problem.objective == "cycles" and (fresh or len(self.corrections.done) < FIRSTS):
             done = {c.key for c in self.corrections.done}
             for first in greedy_choices(problem, self.corrections, self.kernel.variants):
@@ -238,6 +238,11 @@ class Search:
         if problem.objective == "area":
             return min(found, key=lambda c: c.lut, default=None)
         return min(found, key=lambda c: c.cycles, default=None)
+
+    @property
+    def _chosen(self) -> bool:
+        """Whether a design is good that the model chose, and there are not pipelines alone."""
+        return any(b.choice is not None for b in self.good)
 
     def _first(self) -> bool:
         """Whether the time goes on and no choice of the model was built."""
@@ -355,7 +360,7 @@ class Search:
         modelled = None if choice is None else choice.cycles
         if choice is not None and self.clock.first:
             # Behind the time nothing goes on, unless there is nothing but pipelines yet.
-            most = self.clock.most(within=any(b.choice is not None for b in self.good))
+            most = self.clock.most(within=self._chosen)
         limit = nullcontext() if most is None else deadline(most, self.asked.timer)
         try:
             with limit, warnings.catch_warnings():
