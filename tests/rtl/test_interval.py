@@ -16,7 +16,7 @@ import pytest
 import allo
 from allo.backend.rtl.graph.nodes import Edge, Node
 from allo.backend.rtl.plan import bodies
-from allo.backend.rtl.plan.modulo import Attempt, Scheduler
+from allo.backend.rtl.plan.modulo import Attempt, Recurrence, Scheduler
 from allo.backend.rtl.plan.orders import hoist
 from allo.backend.rtl.plan.placing.carried import Carried
 from allo.backend.rtl.plan.placing.forward import Forward
@@ -59,7 +59,8 @@ class _From:
 def test_the_least_interval_is_found(first: int):
     for least in range(1, 300):
         body = _From(least)
-        ii, why = least_interval(cast(Scheduler, body), {}, first, None)
+        found = least_interval(cast(Scheduler, body), {}, first, None)
+        ii, why = found.ii, found.why
         wanted = max(first, least)
         assert wanted <= ii <= wanted + ii // CLOSE and ii == body.body.nodes[0].time
         assert why == "" if ii == first else re.match(f"II={ii}: div ", why), why
@@ -69,7 +70,7 @@ def test_the_least_interval_is_found(first: int):
 @pytest.mark.parametrize("refused", [False, True])
 def test_more_units_are_tried_where_one_was_refused(refused: bool):
     body = _From(3, refused=refused)
-    assert least_interval(cast(Scheduler, body), {}, 2, 2)[0] == 3
+    assert least_interval(cast(Scheduler, body), {}, 2, 2).ii == 3
     assert body.tried == ([2, 2, 2] if refused else [2])
 
 
@@ -77,7 +78,7 @@ def test_more_units_are_tried_where_one_was_refused(refused: bool):
 def test_no_interval_above_the_most_is_tried(most: int):
     for least in range(1, 120):
         body = _From(least)
-        ii, _ = least_interval(cast(Scheduler, body), {}, 1, most)
+        ii = least_interval(cast(Scheduler, body), {}, 1, most).ii
         assert (least <= ii <= least + ii // CLOSE) if least <= most else ii > most
         assert max(body.tried) <= most
 
@@ -87,7 +88,7 @@ def test_no_interval_above_the_most_is_tried(most: int):
 def test_a_large_interval_near_the_most_is_found_in_few_attempts(first: int, most: int):
     for least in range(1, most + 1):
         body = _From(least)
-        ii, _ = least_interval(cast(Scheduler, body), {}, first, most, near=True)
+        ii = least_interval(cast(Scheduler, body), {}, first, most, near=True).ii
         wanted = max(first, least)
         assert ii > most if first > most else wanted <= ii <= wanted + ii // CLOSE
         assert first > most or ii == body.body.nodes[0].time
@@ -99,13 +100,29 @@ def test_a_large_interval_near_the_most_is_found_in_few_attempts(first: int, mos
 def test_a_large_body_is_first_tried_with_any_number_of_units():
     """An interval that fails without a limit on units is not tried with one."""
     body = _From(9, is_large=True, alone=6)
-    assert least_interval(cast(Scheduler, body), {}, 4, None)[0] == 9
+    assert least_interval(cast(Scheduler, body), {}, 4, None).ii == 9
     assert body.tried == [4, 5, 6, 6, 7, 7, 8, 8, 9, 9]
+
+
+@pytest.mark.parametrize(("latency", "waits"), [(16, True), (24, False)])
+def test_what_holds_an_interval_is_told(latency: int, waits: bool):
+    """Waits for a port, where the recurrence that failed would allow a smaller interval without them."""
+
+    class Recurring(_From):
+        def attempt(self, ii: int) -> Attempt:
+            found = super().attempt(ii)
+            edge = Edge(*[Node(k, "op", 32) for k in range(2)], 1, 3)
+            cycle = Recurrence(latency, 3, [edge], [], waits=24 - latency)
+            return found if found.ok else Attempt(False, recurrence=cycle)
+
+    found = least_interval(cast(Scheduler, Recurring(8)), {}, 1, None)
+    assert (found.ii, found.waits) == (8, waits)
+    assert ("and waits for ports" in found.why) == waits
 
 
 def test_the_largest_interval_is_tried_once():
     body = _From(5)
-    assert least_interval(cast(Scheduler, body), {}, 3, 5)[0] == 5
+    assert least_interval(cast(Scheduler, body), {}, 3, 5).ii == 5
     assert body.tried == [5, 3, 4] and body.body.nodes[0].time == 5
 
 
@@ -213,7 +230,7 @@ def test_a_choice_that_fails_is_not_kept(monkeypatch: pytest.MonkeyPatch):
         scheduler: Scheduler, ports: Any, first: int, most: int | None, *, near: bool
     ) -> Any:
         found = least_interval(scheduler, ports, first, most, near=near)
-        if most is None or found[0] <= most:
+        if most is None or found.ii <= most:
             return found
         failed.append(most)
         for node in scheduler.body.nodes:

@@ -131,7 +131,7 @@ class Scheduler:
     @property
     def is_large(self) -> bool:
         """Whether an attempt has fewer rounds than in a small body, because each of them takes long."""
-        return self._rounds() < MAX_ROUNDS
+        return is_large(self.body)
 
     def demand(self) -> Counter[Hashable]:
         """How many slots each resource needs in one iteration."""
@@ -170,7 +170,7 @@ class Scheduler:
         floors = [0] * len(self.body.nodes)
         carried = self._carried if ii is not None else None
         self.refused, raised, growth, total = False, None, Growth(), 0
-        for number_of_round in range(self._rounds() if carried else 1):
+        for number_of_round in range(_rounds(self.body) if carried else 1):
             room = Room(self.capacity, self._sharing, ii)
             blocked = forward.run(floors, room, ii)
             self.refused = self.refused or room.refused
@@ -192,9 +192,6 @@ class Scheduler:
                 if found is not None and found.exceeds(ii, waiting=growth.rounds >= STEADY):
                     return Attempt(False, recurrence=found)
         return Attempt(False, recurrence=self._recurrence(raised))
-
-    def _rounds(self) -> int:
-        return max(FEWEST_ROUNDS, min(MAX_ROUNDS, ROUNDED_NODES // max(1, len(self.body.nodes))))
 
     def _recurrence(self, last: Edge | None) -> Recurrence | None:
         """The cycle of constraints behind a failure, walked back along what set each time."""
@@ -227,6 +224,15 @@ class Scheduler:
         # Streams that wait for each other within an iteration may close a cycle of no iterations.
         path = [nodes[k] for k, _ in reversed(loop)]
         return Recurrence(latency, distance, edges or [last], path, waits)
+
+
+def is_large(body: Body) -> bool:
+    """Whether an attempt has fewer rounds than in a small body, because each of them takes long."""
+    return _rounds(body) < MAX_ROUNDS
+
+
+def _rounds(body: Body) -> int:
+    return max(FEWEST_ROUNDS, min(MAX_ROUNDS, ROUNDED_NODES // max(1, len(body.nodes))))
 
 
 def depth_of(body: Body) -> int:

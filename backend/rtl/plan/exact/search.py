@@ -152,7 +152,7 @@ class _Search:
         """The intervals to ask for: those that recurrences alone allow, and the one below today's."""
         assert self.ii is not None
         before = times_of(self._body)
-        free = min(self.ii, least_interval(self._scheduler, {}, least, self.ii)[0])
+        free = min(self.ii, least_interval(self._scheduler, {}, least, self.ii).ii)
         restore(self._body, before)
         return sorted({*range(free, self.ii), *range(max(least, self.ii - 1), self.ii)})
 

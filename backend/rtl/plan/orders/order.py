@@ -15,6 +15,10 @@ from ...graph.nodes import Edge, Node
 
 Meet = Callable[[Node, Node], bool]
 Distance = Callable[[Node, Node], int | None]
+type Behind = tuple[int, int, int, int]
+"""Accesses that are ordered to one: by −1 cycle at least, which is at most a cycle on the other side of it,
+by 0, by 1, and by 2."""
+NOTHING: Behind = (0, 0, 0, 0)
 
 
 class Apart:
@@ -51,7 +55,7 @@ class Orders:
         least: the least distance in iterations, at least 1, at which an access meets an earlier one again,
             None where it never does; None in place of it where iterations do not overlap.
         bypass: whether a load may take its value from a store of the same cycle; a late load also from one
-            of the next. An edge that lets a load come before a store keeps nothing else in order.
+            of the next.
         alike: equal for accesses that meet the same others, in one iteration and across iterations.
     """
 
@@ -92,7 +96,7 @@ class Orders:
         if short and second.access is not None and second.access.late:
             latency = -1
         self._edges.append(Edge(first, second, latency, distance, array, short))
-        if not distance and latency >= 0:
+        if not distance:
             self._following[source].append((target, latency))
         return latency
 
@@ -101,52 +105,42 @@ class Orders:
 
         A store may be in the cycle of a load before it. Any other pair has to be a cycle apart to
         need no edge; also a store and a load, which without an edge would not take the stored value.
+        A late load may be a cycle in front of a store, and then is behind what is two in front of that.
         """
-        before: list[int] = []
-        before_by_a_cycle: list[int] = []
+        before: list[Behind] = []
         for target, node in enumerate(self._nodes):
             is_store = node.kind == "store"
             rest = (1 << target) - 1 if is_store else self._stores & ((1 << target) - 1)
             rest &= ~self._near.of(target)
-            ordered = later = 0
+            found = NOTHING
             while rest:
                 source = rest.bit_length() - 1
                 rest ^= 1 << source
                 if not self._meet(self._nodes[source], node):
                     rest &= ~self._near.add(target, source)
                     continue
-                latency = self._edge(source, target, 0)
-                if latency < 0:
-                    continue
-                found = before[source] | 1 << source
-                ordered |= found
-                later |= found if latency else before_by_a_cycle[source]
-                rest &= ~later
+                found = _joined(found, before[source], 1 << source, self._edge(source, target, 0))
+                rest &= ~found[2]
                 if is_store:
-                    rest &= ~(ordered & ~self._stores)
-            before.append(ordered)
-            before_by_a_cycle.append(later)
+                    rest &= ~(found[1] & ~self._stores)
+            before.append(found)
 
     def _across(self, least: Distance) -> None:
         """Edges between iterations; each access, the last first, is compared with all, the first first."""
         count = len(self._nodes)
-        after, after_by_a_cycle = [0] * count, [0] * count
-        next_ones, next_by_a_cycle = [0] * count, [0] * count
+        after, next_ones = [NOTHING] * count, [NOTHING] * count
         for source in reversed(range(count)):
             for target, latency in self._following[source]:
-                found = after[target] | 1 << target
-                after[source] |= found
-                after_by_a_cycle[source] |= found if latency else after_by_a_cycle[target]
+                after[source] = _joined(after[source], after[target], 1 << target, latency)
         everything = (1 << count) - 1
         kinds, known = self._kinds, self._distances
         for source in reversed(range(count)):
             is_store = self._nodes[source].kind == "store"
-            ordered = later = 0
+            found = NOTHING
             for target, latency in self._following[source]:
-                ordered |= next_ones[target]
-                later |= next_ones[target] if latency else next_by_a_cycle[target]
+                found = _joined(found, next_ones[target], 0, latency)
             rest = (everything if is_store else self._stores) & ~(1 << source)
-            rest &= ~(later if is_store else later | ordered)
+            rest &= ~(found[2] if is_store else found[1])
             rest &= ~self._far.of(source)
             while rest:
                 target = (rest & -rest).bit_length() - 1
@@ -159,13 +153,23 @@ class Orders:
                         continue
                     known[kinds[source], kinds[target]] = distance
                 latency = self._edge(source, target, distance)
-                if distance > 1 or latency < 0:
+                if distance > 1:
                     continue
-                found = after[target] | 1 << target
-                ordered |= found
-                later |= found if latency else after_by_a_cycle[target]
-                rest &= ~(later if is_store else later | ordered)
-            next_ones[source], next_by_a_cycle[source] = ordered, later
+                found = _joined(found, after[target], 1 << target, latency)
+                rest &= ~(found[2] if is_store else found[1])
+            next_ones[source] = found
+
+
+def _joined(found: Behind, further: Behind, access: int, latency: int) -> Behind:
+    """What is ordered, with an access behind an edge of some latency, and with all that is ordered to it."""
+    near, ordered, later, latest = further
+    if latency < 0:
+        new = ordered | access, later, latest, 0
+    elif latency == 0:
+        new = near | access, ordered | access, later, latest
+    else:
+        new = near | access, near | access, ordered | access, later
+    return found[0] | new[0], found[1] | new[1], found[2] | new[2], found[3] | new[3]
 
 
 def from_unit(store: Node) -> bool:

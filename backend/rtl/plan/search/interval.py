@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 
 from ..explain import recurrence_limit, resource_limit
 from ..modulo import Attempt, Scheduler, Times, restore, times_of
@@ -14,6 +15,21 @@ CLOSE = 64
 """Those between are left out where they are less than this part of the one found."""
 
 
+@dataclass(frozen=True, slots=True)
+class Least:
+    """The least interval found for a body.
+
+    Attributes:
+        ii: in cycles; above the most that was allowed where none was found.
+        why: why no smaller one works: empty for the first that was tried.
+        waits: whether that is waits for ports and units, and the recurrences alone would allow a smaller one.
+    """
+
+    ii: int
+    why: str = ""
+    waits: bool = False
+
+
 def least_interval(
     scheduler: Scheduler,
     ports: dict[Hashable, int],
@@ -21,7 +37,7 @@ def least_interval(
     most: int | None,
     *,
     near: bool = False,
-) -> tuple[int, str]:
+) -> Least:
     """Schedule a body with the least interval found from ``first`` on.
 
     Args:
@@ -29,16 +45,12 @@ def least_interval(
         most: no interval above it is of use, so that nothing is searched for where this one fails. None:
             there is always one, for iterations of an interval as long as each of them do not meet.
         near: whether a large interval is hardly less than ``most``, so that those below it are tried first.
-
-    Returns:
-        The interval in cycles, above ``most`` where none was found, and why no smaller one works: empty for
-        the first.
     """
     ii, failing, last = first, first - 1, None
     longest: Times | None = None
     if most is not None:
         if first > most or (first < most and not _try(scheduler, ports, most).ok):
-            return max(first, most + 1), ""
+            return Least(max(first, most + 1))
         longest = times_of(scheduler.body) if first < most else None
         if near and longest is not None and most >= CLOSE:
             return _close_to(scheduler, ports, first, most, longest)
@@ -53,13 +65,13 @@ def least_interval(
         larger = ii + ii // PART
         ii = max(failing + 1, larger if most is None else min(larger, most))
     else:
-        return ii, _why(ii, last, scheduler) if last is not None else ""
+        return _held(ii, last, scheduler)
     return _between(scheduler, ports, failing, ii, last)
 
 
 def _close_to(
     scheduler: Scheduler, ports: dict[Hashable, int], first: int, most: int, times: Times
-) -> tuple[int, str]:
+) -> Least:
     """The least interval, looked for from one that works on, in steps that grow."""
     ii, step = most, most // CLOSE
     while ii > first:
@@ -69,12 +81,12 @@ def _close_to(
             restore(scheduler.body, times)
             return _between(scheduler, ports, _largest_failing(tried, result), ii, result)
         ii, times, step = tried, times_of(scheduler.body), 2 * step
-    return ii, ""
+    return Least(ii)
 
 
 def _between(
     scheduler: Scheduler, ports: dict[Hashable, int], failing: int, ii: int, last: Attempt | None
-) -> tuple[int, str]:
+) -> Least:
     """The least interval above one that fails; the body is scheduled with a larger one."""
     tried, times = ii, times_of(scheduler.body)
     while failing + 1 < ii - ii // CLOSE:
@@ -86,7 +98,7 @@ def _between(
             failing, last = _largest_failing(tried, result), result
     if tried != ii:
         restore(scheduler.body, times)
-    return ii, _why(ii, last, scheduler) if last is not None else ""
+    return _held(ii, last, scheduler)
 
 
 def _largest_failing(ii: int, result: Attempt) -> int:
@@ -95,13 +107,16 @@ def _largest_failing(ii: int, result: Attempt) -> int:
     return ii if found is None else max(ii, found.least_ii - 1)
 
 
-def _why(ii: int, failed: Attempt, scheduler: Scheduler) -> str:
-    """Why an interval is needed, by the attempt that failed with the largest one below it."""
+def _held(ii: int, failed: Attempt | None, scheduler: Scheduler) -> Least:
+    """An interval, and what holds it by the attempt that failed with the largest one below it."""
+    if failed is None:
+        return Least(ii)
     found, body = failed.recurrence, scheduler.body
     if found is not None:
-        return recurrence_limit(ii, found, body)
+        waits = found.least_ii < ii and found.waits > 0
+        return Least(ii, recurrence_limit(ii, found, body), waits)
     uses = scheduler.demand()[failed.resource]
-    return resource_limit(ii, failed.resource, body, uses)
+    return Least(ii, resource_limit(ii, failed.resource, body, uses), waits=True)
 
 
 def _try(scheduler: Scheduler, ports: dict[Hashable, int], ii: int) -> Attempt:

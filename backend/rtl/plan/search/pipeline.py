@@ -13,7 +13,7 @@ from ...graph.regions import Leaf, Level, Loop, Region, Seq
 from ..exits import exit_edges, guess, settle_exit
 from ..explain import resource_limit
 from ..mapped import Mapped, quicken
-from ..modulo import Scheduler, Times, depth_of, restore, times_of
+from ..modulo import Scheduler, Times, depth_of, is_large, restore, times_of
 from ..orders.dependence import Distances, add_edges
 from ..orders.hoist import runs_of
 from ..orders.slant import UNBOUNDED
@@ -22,7 +22,7 @@ from ..runs.rewind import can_rewind, gap_between_runs
 from ..share import gate_loads, join_streams
 from ..timing_model import TimingModel
 from ..turns.rotation import rotate
-from .interval import least_interval
+from .interval import Least, least_interval
 
 NEVER = 1 << 60
 """Cycles of what cannot be scheduled."""
@@ -41,6 +41,8 @@ class _Choice:
     gated: bool = False
     joined: bool = False
     mapped: bool = False
+    waits: bool = False
+    """Whether waits for ports hold the interval, and recurrences alone would allow a smaller one."""
     times: Times = field(default_factory=list)
 
 
@@ -170,7 +172,8 @@ class Pipeline:
                 ]
             shorter = [c for c in choices if not c.joined or c.ii < best.ii]
             best = min(shorter, key=lambda c: (c.cycles, c.joined, c.gated, c.bypass))
-        if best.ii > floor and Mapped(leaf.body, timing).helps:
+        recurs = not (best.waits and is_large(leaf.body))
+        if best.ii > floor and recurs and Mapped(leaf.body, timing).helps:
             # The best one again, from the least interval on.
             found = self._again(replace(best, ii=0, mapped=True, times=[]), most=best.ii - 1)
             choices += [found]
@@ -240,14 +243,15 @@ class Pipeline:
             body.edges += exit_edges(body, leaf.exit)
         if again is not None and again.times:
             restore(body, again.times)
-            ii, why = again.ii, again.limit
+            least = Least(again.ii, again.limit, again.waits)
         else:
             key = outer, gated, joined
             if key not in self.bounds:
                 self.bounds[key] = port_bound(body)
-            ii, why = self._scheduled(
+            least = self._scheduled(
                 again.ii if again is not None else 0, mapped, most, self.bounds[key]
             )
+        ii = least.ii
         body.ii, body.overlaps = ii, True
         found = most is None or ii <= most
         times = times_of(body) if found else []
@@ -257,22 +261,33 @@ class Pipeline:
             body.depth = max(body.depth, settle_exit(body, leaf.exit))
         follow, runs = runs_of(levels) - 1, runs_of(leaf.levels[:outer])
         cycles = runs * (follow * ii + body.depth) if found else NEVER
-        return _Choice(outer, ii, body.depth, cycles, why, bypass, gated, joined, mapped, times)
+        return _Choice(
+            outer,
+            ii,
+            body.depth,
+            cycles,
+            least.why,
+            bypass,
+            gated,
+            joined,
+            mapped,
+            least.waits,
+            times,
+        )
 
     def _scheduled(
         self, start: int, mapped: bool, most: int | None, bound: tuple[int, Hashable | None, int]
-    ) -> tuple[int, str]:
-        """Schedule the body with the least interval found from ``start`` on; what holds it there."""
+    ) -> Least:
+        """Schedule the body with the least interval found from ``start`` on."""
         body, asked = self.leaf.body, self.leaf.asked or 1
         least, port, demand = bound
         ii = max(asked, least, start)
-        of_port = ""
-        if port is not None and least > asked:
-            of_port = resource_limit(ii, port, body, demand)
         around = Mapped(body, self.timing) if mapped else None
         scheduler = Scheduler(body, self.timing, mapped=around)
-        ii, why = least_interval(scheduler, ports_of(body), ii, most, near=mapped)
-        return ii, why or of_port
+        found = least_interval(scheduler, ports_of(body), ii, most, near=mapped)
+        if found.why or port is None or least <= asked:
+            return found
+        return Least(found.ii, resource_limit(ii, port, body, demand), waits=True)
 
 
 def _late_helps(body: Body, timing: TimingModel) -> bool:
