@@ -100,7 +100,7 @@ def kernels(lanes: int) -> list[Kernel]:
     head = (c.head_dim, c.heads // units, 1, c.context, c.layers)
     v, parts = wide.vector, wide.parts
     norm = (c.d, v, v.bit_length() - 1, parts, parts.bit_length() - 1, c.layers, per_element)
-    rows = (BLOCK.rows, BLOCK.tokens, 0, 0)
+    rows = (BLOCK.rows, BLOCK.tokens, 0, 0, 0)
     return [
         Kernel(
             "linear.multiply", "W8A8", wide.channels,

@@ -49,7 +49,7 @@ def by_groups(results: np.ndarray) -> np.ndarray:
 def test_a_loader_reads_a_job_again_for_every_block():
     sizes = [a * b // (C * LANES) for a, b in SIZES]
     last = OUTPUTS * D // (C * LANES)
-    s = allo.customize(linear.fetch_blocks, instantiate=[LANES, *sizes[:4], LAYERS, last])
+    s = allo.customize(linear.fetch_blocks, instantiate=[LANES, *sizes[:4], LAYERS, last, 0])
     build = hardware(linear.schedule_fetch_blocks(s))
     words = sum(sizes) + last
     memory = np.arange(words, dtype=np.uint64)
@@ -66,7 +66,8 @@ def test_a_loader_reads_a_job_again_for_every_block():
 def test_an_element_takes_a_word_once_for_a_block():
     outs = OUTPUTS // C
     s = allo.customize(
-        linear.multiply_block, instantiate=[LANES, C, D, 3 * D, FFN, FFN, LAYERS, outs, R, B, 0, 0]
+        linear.multiply_block,
+        instantiate=[LANES, C, D, 3 * D, FFN, FFN, LAYERS, outs, R, B, 0, 0, 0],
     )
     rng = np.random.default_rng(0)
     words, tokens, sums = [], [], []
@@ -96,7 +97,7 @@ def test_an_element_takes_a_word_once_for_a_block():
 @pytest.mark.parametrize(("rows", "saved"), [(1, 0), (2, LANES), (3, LANES), (4, 2 * LANES)])
 def test_two_rows_have_the_products_of_a_weight_in_one_multiplier_block(rows: int, saved: int):
     """Without a cycle more; an odd row has blocks of its own."""
-    sizes = [LANES, C, D, 3 * D, FFN, FFN, LAYERS, OUTPUTS // C, rows, rows, 0, 0]
+    sizes = [LANES, C, D, 3 * D, FFN, FFN, LAYERS, OUTPUTS // C, rows, rows, 0, 0, 0]
     s = allo.customize(linear.multiply_block, instantiate=sizes)
     packed = linear.schedule_multiply_block(s, 1, rows).estimate(clock_mhz=300)
     s.bind("mul", "dsp", axis="mac")
@@ -146,7 +147,7 @@ def test_a_table_is_taken_once_for_all_tokens(terms: int):
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_residuals_leave_in_lanes_and_at_the_end_the_last_ones_alone(lanes: int):
     """The third token from the end is in the first lane at the end, whichever lane it was added in."""
-    sizes = [D, V, C, LAYERS, B, CTX, 0, lanes, lanes.bit_length() - 1]
+    sizes = [D, V, C, LAYERS, B, CTX, 0, lanes, lanes.bit_length() - 1, 0]
     s = allo.customize(norm.collect, instantiate=sizes)
     rng = np.random.default_rng(2)
     x = rng.normal(0, 1, (COUNT, D)).astype(F32)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..language.proposals import Proposal, Propose
 from ..wide.block.rows import Rows
-from .head import DraftHead, DraftHeadError
+from .growth import Node
+from .head import DraftHeadError
 
 SPARED = 2
 """Tokens of a tree that are left for the head where something was looked up."""
@@ -20,11 +21,25 @@ class Target(Protocol):
     """A model that takes steps of rows, and keeps what each row of the last one ended in."""
 
     @property
-    def hidden(self) -> np.ndarray:
-        """What they ended in, (rows, width)."""
+    def hidden(self) -> Any:
+        """What they ended in, a row each, as the head takes it."""
 
     def step(self, rows: Rows, spoken: int) -> np.ndarray:
         """The logits after so many of the last rows."""
+
+
+class Head(Protocol):
+    """What grows trees of proposals: :class:`.head.DraftHead`, or :class:`.integer.IntegerHead`."""
+
+    @property
+    def places(self) -> int:
+        """Places of the text that were taken."""
+
+    def take(self, hidden: Sequence[Any], following: np.ndarray) -> None:
+        """Take what the model ends in at the next places, and the token that follows each."""
+
+    def grow(self, room: int) -> list[Node]:
+        """The likeliest continuations of the text, parents before their children."""
 
 
 @dataclass(slots=True)
@@ -38,9 +53,9 @@ class Drafting:
     """
 
     target: Target
-    head: DraftHead
+    head: Head
     lookup: Propose | None = None
-    _steps: list[tuple[Rows, np.ndarray]] = field(default_factory=list)
+    _steps: list[tuple[Rows, Any]] = field(default_factory=list)
 
     def step(self, rows: Rows, spoken: int) -> np.ndarray:
         """A step of the model.
@@ -75,14 +90,14 @@ class Drafting:
                 f"The draft head has taken {first} places, and proposals are asked behind {last + 1} tokens.",
                 help="reset the head between texts, or make another Drafting.",
             )
-        hidden: list[np.ndarray] = []
+        hidden: list[Any] = []
         while first + len(hidden) < last:
             found = self._hidden(text, first + len(hidden))
             if found is None:
                 break
             hidden.append(found)
         if hidden:
-            self.head.take(np.array(hidden), np.array(text[first + 1 : first + 1 + len(hidden)]))
+            self.head.take(hidden, np.array(text[first + 1 : first + 1 + len(hidden)]))
         if self.head.places < last or room < 1:
             return self.lookup(text, room) if self.lookup is not None and room > 0 else Proposal()
         self._steps.clear()
@@ -97,12 +112,11 @@ class Drafting:
             number[at] = placed
         return proposal
 
-    def _hidden(self, text: Sequence[int], place: int) -> np.ndarray | None:
-        """What the model ended in at a place of the text, from the row that had the text up to there."""
+    def _hidden(self, text: Sequence[int], place: int) -> Any:
+        """What the model ended in at a place, from a row with the text up to there; None without one."""
         for rows, hidden in reversed(self._steps):
             for row in np.flatnonzero((rows.positions == place) & (rows.tokens == text[place])):
                 before = np.flatnonzero(rows.sees[row])
                 if all(rows.tokens[at] == text[rows.positions[at]] for at in before):
-                    found: np.ndarray = hidden[row]
-                    return found
+                    return hidden[int(row)]
         return None

@@ -2,14 +2,13 @@
 
 Its input at a place is what the model ends in there, or what the head itself foretold for it, and the
 embedding of the token that follows (Li et al., "EAGLE: Speculative Sampling Requires Rethinking Feature
-Uncertainty", ICML 2024). The norm and the logits' weights are the model's own. A tree of proposals grows by
-its likeliest nodes (Li et al., "EAGLE-2", EMNLP 2024). ``scripts/language_model/draft`` trains one.
+Uncertainty", ICML 2024). The logits' weights are the model's own. A tree of proposals grows as in
+:mod:`.growth`. ``scripts/language_model/draft`` trains one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from allo.errors import AlloError
 from ..checkpoints.files import read_tensors
 from ..checkpoints.load import SCALE
 from ..config import Architecture
+from .growth import Node, grown, path_of
 
 SMOLLM2_HEAD = Path(__file__).parents[1] / "data" / "draft" / "smollm2.safetensors"
 """Of SmolLM2-135M-Instruct, int8 with a step for each output."""
@@ -26,15 +26,6 @@ SMOLLM2_HEAD = Path(__file__).parents[1] / "data" / "draft" / "smollm2.safetenso
 
 class DraftHeadError(AlloError, ValueError):
     """A draft head that is not of the model, or is asked for proposals too early."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A proposed token: the node that it follows, -1 for the text, and the logarithm of its probability."""
-
-    token: int
-    parent: int
-    score: float
 
 
 class DraftHead:
@@ -46,6 +37,9 @@ class DraftHead:
         embedding: of the model's tokens, which its logits share, (vocabulary, width).
         beam: nodes of a level that grow.
         depth: levels.
+
+    Attributes:
+        tensors: those, in float32.
 
     Raises:
         DraftHeadError: a tensor is missing or has another shape than the model asks for.
@@ -61,7 +55,7 @@ class DraftHead:
     ) -> None:
         self.model, self.embedding = model, np.asarray(embedding, np.float32)
         self.beam, self.depth = beam, depth
-        self._tensors = _checked(model, tensors)
+        self.tensors = _checked(model, tensors)
         self._steps = np.array(model.rotary, np.float32)
         self.reset()
 
@@ -76,7 +70,7 @@ class DraftHead:
         """Places of the text that were taken."""
         return len(self._keys)
 
-    def take(self, hidden: np.ndarray, following: np.ndarray) -> None:
+    def take(self, hidden: np.ndarray | Sequence[np.ndarray], following: np.ndarray) -> None:
         """Take what the model ends in at the next places of the text, and the token that follows each.
 
         Args:
@@ -86,7 +80,7 @@ class DraftHead:
         if not len(hidden):
             return
         first, count = self.places, len(hidden)
-        x = self._joined(hidden, following)
+        x = self._joined(np.asarray(hidden), following)
         q, k, v = self._of_heads(x, first + np.arange(count))
         self._keys, self._values = (
             np.concatenate((self._keys, k)),
@@ -106,60 +100,32 @@ class DraftHead:
                 "A draft head that has taken no place is asked for proposals.",
                 help="give it what the model ends in at each place of the text, DraftHead.take.",
             )
-        nodes: list[Node] = []
-        kept: list[tuple[np.ndarray, np.ndarray]] = []
-        beam, ends = [-1], self._last[None]
-        for level in range(self.depth):
-            if level:
-                ends = self._level(nodes, beam, ends, kept, level)
-            found = self._likeliest(nodes, beam, ends)
-            beam, sources = [], []
-            for score, token, parent, row in found:
-                nodes.append(Node(token, parent, score))
-                beam.append(len(nodes) - 1)
-                sources.append(ends[row])
-            ends = np.array(sources)
-        return _best(nodes, room)
+        self._kept: list[tuple[np.ndarray, np.ndarray]] = []
+        self._ends = self._last[None]
+        return grown(self._logits(self._ends)[0], self._level, self.beam, self.depth, room)
 
-    def _likeliest(
-        self, nodes: list[Node], beam: list[int], ends: np.ndarray
-    ) -> list[tuple[float, int, int, int]]:
-        """Score, token, parent and row of the best children of a level, the likeliest first."""
-        logits = ends @ self.embedding.T
-        peak = logits.max(-1, keepdims=True)
-        shares = logits - peak - np.log(np.exp(logits - peak).sum(-1, keepdims=True))
-        top = np.argpartition(-shares, self.beam - 1, axis=-1)[:, : self.beam]
-        found = [
-            (float(shares[row, token]) + (nodes[at].score if at >= 0 else 0.0), int(token), at, row)
-            for row, at in enumerate(beam)
-            for token in top[row]
-        ]
-        return sorted(found, reverse=True)[: self.beam]
+    def _logits(self, ends: np.ndarray) -> np.ndarray:
+        logits: np.ndarray = ends @ self.embedding.T
+        return logits
 
-    def _level(
-        self,
-        nodes: list[Node],
-        beam: list[int],
-        sources: np.ndarray,
-        kept: list[tuple[np.ndarray, np.ndarray]],
-        level: int,
-    ) -> np.ndarray:
-        """What the head foretells behind each node of a level; its keys and values are kept."""
-        x = self._joined(sources, np.array([nodes[at].token for at in beam]))
-        q, k, v = self._of_heads(x, np.full(len(beam), self.places - 1 + level))
-        kept.extend(zip(k, v, strict=True))
-        paths = np.array([_path(nodes, at) for at in beam])
-        keys, values = (np.array([each[part] for each in kept])[paths] for part in (0, 1))
-        return self._ended(x, self._mixed(q, keys, values))
+    def _level(self, nodes: list[Node], front: list[int], sources: list[int]) -> np.ndarray:
+        """The logits behind each node of a level; its keys and values are kept."""
+        x = self._joined(self._ends[sources], np.array([nodes[at].token for at in front]))
+        paths = np.array([path_of(nodes, at) for at in front])
+        q, k, v = self._of_heads(x, np.full(len(front), self.places - 1 + paths.shape[1]))
+        self._kept.extend(zip(k, v, strict=True))
+        keys, values = (np.array([each[part] for each in self._kept])[paths] for part in (0, 1))
+        self._ends = self._ended(x, self._mixed(q, keys, values))
+        return self._logits(self._ends)
 
     def _joined(self, hidden: np.ndarray, tokens: np.ndarray) -> np.ndarray:
         both = np.concatenate((hidden, self.embedding[tokens]), -1).astype(np.float32)
-        joined: np.ndarray = both @ self._tensors["join.weight"].T
+        joined: np.ndarray = both @ self.tensors["join.weight"].T
         return joined
 
     def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
         square = (x * x).mean(-1, keepdims=True)
-        y: np.ndarray = x / np.sqrt(square + np.float32(self.model.eps)) * self._tensors[name]
+        y: np.ndarray = x / np.sqrt(square + np.float32(self.model.eps)) * self.tensors[name]
         return y
 
     def _of_heads(
@@ -168,7 +134,7 @@ class DraftHead:
         """Queries, keys and values, (rows, heads, width), turned by their places."""
         y = self._norm("block.norm1", x)
         q, k, v = (
-            (y @ self._tensors[f"block.{name}.weight"].T).reshape(len(x), -1, self.model.head_dim)
+            (y @ self.tensors[f"block.{name}.weight"].T).reshape(len(x), -1, self.model.head_dim)
             for name in "qkv"
         )
         angles = places[:, None, None].astype(np.float32) * self._steps
@@ -194,7 +160,7 @@ class DraftHead:
 
     def _ended(self, x: np.ndarray, mixed: np.ndarray) -> np.ndarray:
         """The block's end, behind the norm."""
-        weights = self._tensors
+        weights = self.tensors
         x = x + mixed @ weights["block.p.weight"].T
         y = self._norm("block.norm2", x)
         gate = y @ weights["block.gate.weight"].T
@@ -242,20 +208,3 @@ def _turned(x: np.ndarray, cosine: np.ndarray, sine: np.ndarray) -> np.ndarray:
     pairs = np.stack((low * cosine - high * sine, high * cosine + low * sine), -1)
     turned: np.ndarray = pairs.reshape(x.shape)
     return turned
-
-
-def _path(nodes: list[Node], at: int) -> list[int]:
-    """A node behind those that it follows."""
-    path: list[int] = []
-    while at >= 0:
-        path.insert(0, at)
-        at = nodes[at].parent
-    return path
-
-
-def _best(nodes: list[Node], room: int) -> list[Node]:
-    """The likeliest nodes; no child is likelier than its parent, so parents are among them."""
-    order = sorted(range(len(nodes)), key=lambda at: (-nodes[at].score, at))[:room]
-    kept = sorted(order)
-    number = {at: new for new, at in enumerate(kept)} | {-1: -1}
-    return [Node(nodes[at].token, number[nodes[at].parent], nodes[at].score) for at in kept]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -48,10 +48,11 @@ def padded(array: np.ndarray, rows: int) -> np.ndarray:
 
 
 def _jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
-    """One array a job: outputs of its linear layers, and of the logits, padded with zeros."""
+    """One array a job: outputs of an entrance, of linear layers, and of the logits, padded with zeros."""
     m = weights.config
+    first = [weights.arrays[name] for name in ("enter" + suffix,) if name in weights.arrays]
     last = [padded(weights.arrays["head" + suffix], padded_vocab(m, wide))] if m.has_head else []
-    return _layer_jobs(weights, wide, suffix) + last
+    return first + _layer_jobs(weights, wide, suffix) + last
 
 
 def _layer_jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
@@ -122,17 +123,23 @@ class Memories:
     """The arrays of the region after ``token`` and ``start``, in its order.
 
     Where the channels of the weights hold keys and values, too, ``keys`` and ``values`` are empty.
+
+    Attributes:
+        ended: levels and steps that a step tells of what its tokens end in, where it does.
+        given: those that its tokens are given, where they are.
     """
 
     constant: tuple[np.ndarray, ...]
     keys: np.ndarray
     values: np.ndarray
     logits: np.ndarray
+    ended: tuple[np.ndarray, ...] = field(default=(), kw_only=True)
+    given: tuple[np.ndarray, ...] = field(default=(), kw_only=True)
 
     def arguments(self) -> tuple[np.ndarray, ...]:
         """The arrays as the region takes them."""
         cache = (self.keys, self.values) if self.keys.size else ()
-        return (*self.constant, *cache, self.logits)
+        return (*self.constant, *cache, self.logits, *self.ended, *self.given)
 
 
 def _norm_table(weights: QuantizedModel, wide: Wide) -> np.ndarray:

@@ -21,8 +21,10 @@ from .tokens import stages as tokens
 ARGUMENTS = (
     "tokens", "positions", "bases", "lasts", "masks", "count", "waves", "spoken", "weights", "affine",
     "norm_table", "token_table", "position_table", "exponents", "attends", "gelus", "keys", "values",
-    "logits",
+    "logits", "ended", "ended_steps", "brought", "brought_steps",
 )  # fmt: skip
+TOLD, GIVEN = ("ended", "ended_steps"), ("brought", "brought_steps")
+"""The arguments that a design has which tells what its tokens end in, and one with an entrance."""
 ARRANGED = {"normed": "merged", "attended": "attended", "bent": "bent"}
 """The stream that each of the words of activations is arranged of."""
 LANES = {"normed": "normed", "bent": "bent_lane"}
@@ -33,23 +35,29 @@ COMMON = (
     *(f"{name}_words" for name in ARRANGED),
     *LANES.values(),
     *GATE_STEPS.values(),
+    "told",
+    "layer_steps",
+    "merged_norms",
 )
 
 
-def _steps(z: BlockSizes) -> list[Placed]:
+def _steps(z: BlockSizes) -> list[Stage | Placed]:
     """The steps of tokens, of norms and gates, in the order of the tokens."""
     if not z.wide.block:
         return []
     layers = z.model.layers
+    gates = GATE_STEPS | ({"norm_steps": "layer_steps"} if z.enters else {})
     return [
         Placed(tokens.stepping(z, z.block.norms, z.norms, z.last)),
-        Placed(tokens.stepping(z, z.lanes, layers, layers), ("bent",), GATE_STEPS),
+        Placed(tokens.stepping(z, z.lanes, layers, layers), ("bent",), gates),
+        *((tokens.entering(z),) if z.enters else ()),
     ]
 
 
 def _lanes(z: BlockSizes) -> list[Placed]:
     """What several lanes of rows give, beside each other."""
     m, v = z.model, z.wide.vector
+    come = {"normed": "merged_norms"} if z.enters else {}
     sizes = {
         "normed": (m.d // v, m.d // v, z.norms, z.last),
         "bent": (m.ffn // v, z.wide.channels // v // 2, m.layers, m.layers),
@@ -58,7 +66,7 @@ def _lanes(z: BlockSizes) -> list[Placed]:
         Placed(
             vectors.joining_lanes(z, *sizes[name]),
             (name,),
-            {"lane": LANES[name], "joined": ARRANGED[name]},
+            {"lane": LANES[name], "joined": come.get(name, ARRANGED[name])},
         )
         for name in z.joined
     ]
@@ -72,6 +80,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
     """
     check_block(config, wide, block)
     z, v, turned = block_sizes_of(config, wide, block), wide.vector, bool(config.rotary)
+    merged = {"merged": "merged_norms"} if z.enters else {}
     own, sharing = tokens if wide.block else None, shared if block.queries else None
     arranging = [
         Placed(vectors.arranging(z, name), (name,), {"come": come, "leave": f"{name}_words"})
@@ -86,7 +95,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         vectors.turning(z),
         (own or vectors).norming(z),
         *_steps(z),
-        *(() if z.lanes > 1 else (vectors.merging(z),)),
+        *(() if z.lanes > 1 else (Placed(vectors.merging(z), names=merged),)),
         *_lanes(z),
         *arranging,
         linear.spreading(z),
@@ -108,6 +117,12 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         attention.collecting(z),
         attention.dividing(z),
         Placed(vectors.saying(z), names={"said": "states"} if z.encoder else {}),
+        *((tokens.telling(z),) if block.hidden else ()),
     ]
-    arguments = [name for name in ARGUMENTS if name != "gelus" or not wide.block]
+    left = {
+        *(("gelus",) if wide.block else ()),
+        *(() if block.hidden else TOLD),
+        *(() if block.entrance else GIVEN),
+    }
+    arguments = [name for name in ARGUMENTS if name not in left]
     return build_stages("block_step", arguments, stages, COMMON)

@@ -137,6 +137,13 @@ class Step:
             + loops.depth(self.of_steps("rescale_block"), "out")
         )
 
+    def enter(self, tokens: int) -> float:
+        """When the results of an entrance are there."""
+        config, wide = self.config, self.wide
+        pieces = -(-tokens // self.block.row_lanes) * config.d // wide.vector
+        ready = pieces + self.loops.depth("entering_0", "word") + self.arrange("normed")
+        return self.multiply(ready, config.d**2 // (wide.channels * wide.lanes), tokens)
+
     def normalise(self, ready: float, tokens: int) -> float:
         """When the norms of a block are arranged, whose last residual comes at ``ready``."""
         loops = self.loops
@@ -275,7 +282,10 @@ def predict_rows(
     for size in sizes:
         # Embedding goes row by row; a block is summed before its rows leave.
         taken = max(taken, step.summing.free) + size * (rows + embed)
-        there.append(step.normalise(taken, size))
+        entered = taken
+        if block.entrance:
+            entered = max(taken, step.enter(size))
+        there.append(step.normalise(entered, size))
     packed = loops.depth("pack_block", "out") + loops.depth("dealing_0", "head") + CALL
     packed += loops.depth("rotate_block", "out") if config.rotary else 0
     values = config.kv_heads / (config.heads + 2 * config.kv_heads)
@@ -294,4 +304,5 @@ def predict_rows(
     there = [step.normalise(summed[-1], spoken)]
     end = step.multiply(there[0], logits, spoken) + loops.depth("say_block", "out")
     memory = config.layers * len(sizes) * (qkv + projected + up + down) + logits
+    memory += config.d**2 // (wide.channels * wide.lanes) if block.entrance else 0
     return step.ended(end, memory, channel)

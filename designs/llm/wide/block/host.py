@@ -12,8 +12,9 @@ from ...config import Architecture
 from ..host import PositionError
 from ..memories import Memories, make_memories
 from ..parameters import Wide, padded_vocab
-from .parameters import Block, cached_words, said_block_words
+from .parameters import Block, cached_words, ended_words, given_words, said_block_words
 from .rows import Rows, check_rows, following
+from .tokens.ended import Ended, empty_ended, read_ended, write_given
 
 
 def make_block_memories(weights: QuantizedModel, wide: Wide, block: Block) -> Memories:
@@ -24,6 +25,10 @@ def make_block_memories(weights: QuantizedModel, wide: Wide, block: Block) -> Me
     channel, affine, gains, *rest = memories.constant
     each = np.repeat(gains[None], block.norms, axis=0)
     memories.constant = (channel, affine, each, *rest)
+    if block.hidden:
+        memories.ended = empty_ended(ended_words(config, wide, block), block.spoken, wide, block)
+    if block.entrance:
+        memories.given = empty_ended(given_words(config, wide, block), block.most, wide, block)
     return memories
 
 
@@ -58,21 +63,47 @@ def step(
     memories: Memories,
     rows: Rows,
     spoken: int = 1,
+    given: Ended | None = None,
 ) -> np.ndarray:
     """One step of rows: the logits after each of the last ``spoken``, float32 (spoken, vocabulary).
 
     Args:
         run: the built region.
+        given: what each row is given, of an accelerator with an entrance.
 
     Raises:
-        PositionError: the accelerator does not take these rows.
+        PositionError: the accelerator does not take these rows, or what they are given is missing.
     """
     config = weights.config
+    if (0 if given is None else len(given)) != (len(rows) if block.entrance else 0):
+        raise PositionError(
+            f"A step of {len(rows)} tokens is given values for {0 if given is None else len(given)}, and the "
+            f"accelerator has {'an' if block.entrance else 'no'} entrance.",
+            help="give each row its values where Block(entrance=…) asks for them, and none otherwise.",
+        )
+    if given is not None:
+        write_given(memories.given, given, wide, block)
     _take(run, weights, block, memories, rows, spoken)
     # Groups of as many logits as there are channels, and in each group row by row.
     every = _said(memories)[: spoken * padded_vocab(config, wide)]
     by_rows = every.reshape(-1, spoken, wide.channels).transpose(1, 0, 2).reshape(spoken, -1)
     return by_rows[:, : config.vocab].copy()
+
+
+def ended(
+    weights: QuantizedModel, wide: Wide, block: Block, memories: Memories, spoken: int
+) -> Ended:
+    """What the last ``spoken`` rows of the last step end in, of an accelerator that tells it.
+
+    Raises:
+        PositionError: it does not.
+    """
+    if not block.hidden:
+        raise PositionError(
+            "The accelerator does not tell what its rows end in.",
+            help="build it with Block(hidden=True).",
+        )
+    return read_ended(memories.ended, weights, wide, block, spoken)
 
 
 def encode(

@@ -15,17 +15,18 @@ from allo.ir.types import Stream, UInt, float32, int8, int32
 from ...stage import pipelined
 
 
-def fetch_blocks[L, QKV, OUT, UP, DOWN, LAYERS, LAST](
-    memory: "UInt(8 * L)[LAYERS * (QKV + OUT + UP + DOWN) + LAST]",
+def fetch_blocks[L, QKV, OUT, UP, DOWN, LAYERS, LAST, ENTER](
+    memory: "UInt(8 * L)[ENTER + LAYERS * (QKV + OUT + UP + DOWN) + LAST]",
     waves: int32,
     words: "Stream[UInt(8 * L), 2]",
 ):
     """Every word of a channel in order, and those of a layer's job again for every further block.
 
-    ``QKV``, ``OUT``, ``UP`` and ``DOWN`` are the words of a layer's jobs, and ``LAST`` those of the logits.
+    ``QKV``, ``OUT``, ``UP`` and ``DOWN`` are the words of a layer's jobs, ``LAST`` those of the logits, and
+    ``ENTER`` those of an entrance, which is job -1, or 0.
     """
     base: UInt(31) = 0
-    for job in range(4 * LAYERS + min(LAST, 1)):
+    for job in range(0 - min(ENTER, 1), 4 * LAYERS + min(LAST, 1)):
         last_turn: UInt(8) = waves - 1
         last_word: UInt(31) = DOWN - 1
         if job == 4 * LAYERS:
@@ -37,13 +38,16 @@ def fetch_blocks[L, QKV, OUT, UP, DOWN, LAYERS, LAST](
             last_word = OUT - 1
         elif job & 3 == 2:
             last_word = UP - 1
+        with allo.meta_if(ENTER > 0):
+            if job < 0:
+                last_word = ENTER - 1
         for turn in range(last_turn + 1):
             for load in range(last_word + 1):
                 words.put(memory[base + load])
         base += last_word + 1
 
 
-def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST](
+def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST, ENTERS](
     words: "Stream[UInt(8 * L), 2]",
     inputs: "Stream[UInt((8 * L + EXTRA) * R), 2]",
     count: int32,
@@ -57,9 +61,10 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST](
     ``QKV`` and ``UP`` are the outputs of a layer's first and third job, and ``OUTS`` those of the last job
     that lie on a channel; with 0 there is no such job. ``EXTRA`` bits for each token above a word of
     activations say by how much its levels are finer, 0 to ``MOST``, and its sum is shifted by what is left.
+    With ``ENTERS`` a job of D outputs and inputs goes before the layers, job -1.
     """
     kept: UInt(8 * L)[max(D, FFN) // L]
-    for job in range(4 * LAYERS + min(OUTS, 1)):
+    for job in range(0 - ENTERS, 4 * LAYERS + min(OUTS, 1)):
         kind: int32 = job & 3
         groups: UInt(16) = D // L
         outs: UInt(24) = D // C
@@ -73,6 +78,9 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST](
             outs = UP // C
         elif kind == 3:
             groups = FFN // L
+        with allo.meta_if(ENTERS):
+            if job < 0:
+                groups = D // L
         left: int32 = count
         for wave in range(last_pass + 1):
             last_token: UInt(8) = spoken - 1 if job == 4 * LAYERS else min(left, B) - 1

@@ -16,7 +16,7 @@ from ...constants import ROUND
 from ...stage import pipelined
 
 
-def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W](
+def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W, ENTERS](
     embedded: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
     count: int32,
@@ -27,12 +27,12 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W](
     """``x += delta`` for every job with a residual; then the rows of the block, W tokens beside each other.
 
     Token t lies in lane ``t % W``. Before the last norm only the last ``spoken`` tokens of the step are sent,
-    the first of them in the first lane. With ``BEHIND``, which has one lane, all are, and what the other
-    norms make of a block's rows comes back on ``embedded``, in their place.
+    the first of them in the first lane. With ``BEHIND``, which has one lane, all are, and what other norms
+    make of a block's rows comes back on ``embedded``. With ``ENTERS`` one more delta comes, before any norm.
     """
     x: float32[W, ((MOST + W - 1) // W + min(LOG_W, 1)) * (D // V), V]
     last_wave: UInt(8) = waves - 1
-    for norm in range(2 * LAYERS + 1):
+    for norm in range(0 - ENTERS, 2 * LAYERS + 1):
         base: int32 = 0
         left: int32 = count
         for wave in range(last_wave + 1):
@@ -43,7 +43,7 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W](
             lane: UInt(8) = 0
             piece: UInt(16) = 0
             at: UInt(16) = base
-            if norm == 0:
+            if norm == 0 - ENTERS:
                 for take in range(total):
                     first: float32[V] = embedded.get()
                     for e in range(V):
@@ -67,7 +67,7 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W](
                         token = 0 if token == last else token + 1
                     piece = 0 if piece == C // V - 1 else piece + 1
             sent: int32 = base
-            size: int32 = across
+            size: int32 = 0 if norm < 0 else across
             begin: UInt(8) = 0
             with allo.meta_if(BEHIND == 0):
                 if norm == 2 * LAYERS:
@@ -79,8 +79,7 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W](
                 out: float32[W * V]
                 moved: float32[W * V]
                 with allo.meta_for(W) as own:
-                    # Lanes before that of the first token have one of the next row of tokens.
-                    behind: int32 = D // V if begin > own else 0
+                    behind: int32 = D // V if begin > own else 0  # of the next row of tokens
                     for w in range(V):
                         out[own * V + w] = x[own, sent + row + behind, w]
                 with allo.meta_for(LOG_W) as by:

@@ -25,6 +25,11 @@ class Block:
             that share the key; 0 for one query a cycle.
         spoken: tokens of a step after which it gives the logits, at most.
         slots: sequences that have keys and values in the caches, each with room for a context.
+        hidden: whether a step also gives what the tokens of its logits end in: what these are products of,
+            with the steps of the tokens.
+        entrance: tokens that have an embedding, where a token's residual begins as the sum of this and of a
+            product of what is given with it, in the form in which ``hidden`` tells it; 0 for the embeddings
+            of the vocabulary alone.
     """
 
     rows: int = 4
@@ -35,6 +40,8 @@ class Block:
     slots: int = 1
     row_lanes: int = 1
     queries: int = 0
+    hidden: bool = False
+    entrance: int = 0
 
 
 def cached_words(config: Architecture, wide: Wide, block: Block) -> int:
@@ -51,6 +58,16 @@ def said_block_words(config: Architecture, wide: Wide, block: Block) -> int:
     logits = block.spoken * padded_vocab(config, wide)
     numbers = logits if config.has_head else block.most * config.d
     return numbers // wide.vector
+
+
+def ended_words(config: Architecture, wide: Wide, block: Block) -> int:
+    """Words of V levels of a token in each lane of rows, which a step tells of what its tokens end in."""
+    return -(-block.spoken // block.row_lanes) * config.d // wide.vector
+
+
+def given_words(config: Architecture, wide: Wide, block: Block) -> int:
+    """Words of V levels of a token in each lane of rows, which the tokens of a step are given."""
+    return -(-block.most // block.row_lanes) * config.d // wide.vector
 
 
 def check_block(config: Architecture, wide: Wide, block: Block) -> None:
@@ -117,6 +134,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
             f"Logits after {block.spoken} tokens are asked for, and a block has {block.tokens}.",
             help=f"a step gives the logits after at most {block.tokens} tokens.",
         )
+    _check_hidden(config, wide, block)
     if not config.causal and block.slots > 1:
         raise WidthError(
             f"An encoder keeps no keys and values, and {block.slots} sequences are to have some.",
@@ -128,6 +146,26 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
         raise WidthError(
             f"A step of {block.most} tokens does not fit the context of {config.context}{of}.",
             help=f"a step has at most {room} tokens.",
+        )
+
+
+def _check_hidden(config: Architecture, wide: Wide, block: Block) -> None:
+    if (block.hidden or block.entrance) and not (wide.block and config.causal):
+        raise WidthError(
+            f"What a model of the family {config.family!r} ends in is told or given, without steps of "
+            "tokens.",
+            help="have a decoder with steps of tokens, Wide(block=…), or leave hidden and entrance.",
+        )
+    if block.entrance and config.ffn < config.d:
+        raise WidthError(
+            f"What a token is given, {config.d} values, takes the way of the gates, of which there are "
+            f"{config.ffn}.",
+            help="take a model whose feed-forward width is at least the hidden width.",
+        )
+    if block.entrance and block.most > block.tokens:
+        raise WidthError(
+            f"Tokens are given values in steps of one block, {block.tokens}, and not of {block.most}.",
+            help=f"take most={block.tokens}.",
         )
 
 

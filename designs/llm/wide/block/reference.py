@@ -12,6 +12,7 @@ from ..parameters import Wide
 from ..reference import WideGPT
 from .parameters import Block
 from .rows import Rows, check_rows
+from .tokens.ended import Ended
 
 
 class RowsGPT(WideGPT):
@@ -20,6 +21,8 @@ class RowsGPT(WideGPT):
     Args:
         wide, block: the accelerator.
 
+    Attributes:
+        ended: what the last ``spoken`` rows of the last step ended in, quantised; None with static steps.
     """
 
     def __init__(
@@ -31,12 +34,16 @@ class RowsGPT(WideGPT):
     ) -> None:
         super().__init__(weights, wide, observe)
         self.block = block
+        self.ended: Ended | None = None
         self._ended = np.zeros((0, weights.model.d), np.float32)
         self._rows: Rows | None = None
         self._slots: dict[str, np.ndarray] = {}
 
-    def step(self, rows: Rows, spoken: int = 1) -> np.ndarray:
+    def step(self, rows: Rows, spoken: int = 1, given: Ended | None = None) -> np.ndarray:
         """The logits after each of the last ``spoken`` rows, float32 (spoken, vocabulary).
+
+        Args:
+            given: what each row is given, of an accelerator with an entrance.
 
         Raises:
             PositionError: the accelerator does not take these rows.
@@ -46,12 +53,17 @@ class RowsGPT(WideGPT):
         x: np.ndarray = arrays["token"][rows.tokens][None]
         if not m.rotary:
             x = x + arrays["position"][rows.positions]
+        if given is not None:
+            x = x + self._linear("enter", given.levels[None], given.steps[None])
         self._rows = rows
         for layer in range(m.layers):
             x = self._block(x, f"{layer}.")
         self._rows = None
         self._ended = x[0]
-        logits: np.ndarray = self._linear("head", *self._taken("norm", x[:, -spoken:]))[0]
+        levels, steps = self._taken("norm", x[:, -spoken:])
+        if steps is not None:
+            self.ended = Ended(levels[0], steps[0], self.weights.shift)
+        logits: np.ndarray = self._linear("head", levels, steps)[0]
         return logits
 
     @property
@@ -78,6 +90,8 @@ class RowsGPT(WideGPT):
             before = int(rows.before[mine[0]])
             visible = np.ones((len(mine), before + len(mine)), bool)
             visible[:, before:] = rows.sees[np.ix_(mine, mine)]
+            if rows.left is not None:
+                visible[:, before - rows.left.shape[1] : before] &= ~rows.left
             k, v = (of[slot, :, : before + len(mine)][None] for of in (keys, values))
             o[mine] = self.attend(p, q[None, :, mine], k, v, visible)[0].transpose(1, 0, 2)
         return self._linear(p + "p", o.reshape(1, len(rows), -1))

@@ -30,6 +30,8 @@ class Rows:
         slots: the sequence of each row.
         before: entries of the sequence's cache that were there before the step, all of which the row sees.
         sees: which rows of the step each row sees, (rows, rows).
+        left: of the entries just before the step, the last of them last, those that each row leaves out
+            nevertheless, (rows, entries); None for none. Such a step has one sequence.
     """
 
     tokens: np.ndarray
@@ -37,6 +39,7 @@ class Rows:
     slots: np.ndarray
     before: np.ndarray
     sees: np.ndarray
+    left: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -54,6 +57,11 @@ class Rows:
         places = self.places
         back = places[:, None] - places
         hidden = (self.slots[:, None] == self.slots) & ~self.sees & (back >= 0) & (back < WINDOW)
+        if self.left is not None:
+            count = self.left.shape[1]
+            behind = places[:, None] - (self.before[:, None] - count + np.arange(count))
+            back = np.concatenate((back, behind), 1)
+            hidden = np.concatenate((hidden, self.left & (behind < WINDOW)), 1)
         bits = np.where(hidden, np.uint32(1) << (back % WINDOW).astype(np.uint32), np.uint32(0))
         masks: np.ndarray = ~np.bitwise_or.reduce(bits, axis=1, initial=np.uint32(0))
         return masks
@@ -89,7 +97,16 @@ def branching(
 
 
 def beside(parts: Sequence[Rows]) -> Rows:
-    """Rows of several sequences in one step, in this order."""
+    """Rows of several sequences in one step, in this order.
+
+    Raises:
+        PositionError: some leave out what was there before the step.
+    """
+    if any(part.left is not None for part in parts):
+        raise PositionError(
+            "Rows that leave out entries from before the step are to stand beside those of other sequences.",
+            help="give them a step of their own.",
+        )
     count = sum(len(part) for part in parts)
     sees, at = np.zeros((count, count), bool), 0
     for part in parts:
@@ -130,7 +147,7 @@ def check_rows(rows: Rows, spoken: int, config: Architecture, block: Block) -> N
             help="shorten the sequence.",
         )
     for what, values, end in (
-        ("token", rows.tokens, config.vocab),
+        ("token", rows.tokens, block.entrance or config.vocab),
         ("position", rows.positions, config.context),
         ("sequence", rows.slots, block.slots),
     ):
@@ -157,6 +174,21 @@ def _check_sight(rows: Rows) -> None:
             "A row does not see itself, or sees a later row or one of another sequence.",
             help="put a row behind those that it follows.",
         )
+    if rows.left is not None:
+        count = rows.left.shape[1]
+        behind = rows.places[:, None] - rows.before[:, None] + count - np.arange(count)
+        if (rows.slots != rows.slots[0]).any() or count > rows.before[0]:
+            raise PositionError(
+                "Rows leave out entries from before the step, and are of several sequences or name more "
+                "entries than there are.",
+                help="give rows of one sequence, and at most as many entries as it had.",
+            )
+        if (rows.left & (behind >= WINDOW)).any():
+            raise PositionError(
+                f"A row is to leave out an entry from before the step that is {WINDOW} or more before its "
+                "own.",
+                help="grow a smaller tree.",
+            )
     far = same & ~rows.sees & (back >= WINDOW)
     if far.any():
         row, other = (int(n) for n in np.argwhere(far)[0])

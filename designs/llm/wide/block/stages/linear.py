@@ -23,8 +23,8 @@ from .sizes import BlockSizes
 def loading(z: BlockSizes) -> Stage:
     """One loader a channel, which reads a job again for every block."""
     m, C, L, PREFETCH = z.model, z.wide.channels, z.wide.lanes, z.wide.prefetch
-    WORDS, (jobs, last) = channel_size(m, z.wide), job_words(m, z.wide)
-    kernel = Kernel(fetch_blocks, (L, *jobs, m.layers, last), schedule_fetch_blocks)
+    WORDS, (jobs, last) = z.entering + channel_size(m, z.wide), job_words(m, z.wide)
+    kernel = Kernel(fetch_blocks, (L, *jobs, m.layers, last, z.entering), schedule_fetch_blocks)
     FETCH = kernel.template
 
     @df.part()
@@ -42,6 +42,7 @@ def spreading(z: BlockSizes) -> Stage:
     C, L, B, R, WORD = z.wide.channels, z.wide.lanes, z.block.tokens, z.block.rows, z.word
     D, QKV, UP, FFN, LAYERS, OUTS = z.model.d, z.qkv, z.up, z.model.ffn, z.model.layers, z.outs
     ROUNDS, INVERSE, JOBS, KEPT = z.rounds, z.inverse, z.jobs, B // R * (max(D, FFN) // L)
+    ENTERS = z.enters
     groups = min(D, FFN) // L
 
     @df.part()
@@ -53,7 +54,7 @@ def spreading(z: BlockSizes) -> Stage:
         @df.kernel(mapping=[1])
         def spreading():
             kept: UInt(WORD)[KEPT]
-            for job in range(JOBS):
+            for job in range(0 - ENTERS, JOBS):
                 kind: int32 = job & 3
                 last_pass: UInt(8) = waves - 1
                 left: int32 = count
@@ -69,6 +70,10 @@ def spreading(z: BlockSizes) -> Stage:
                     outs = UP // C
                 elif kind == 3:
                     groups = FFN // L
+                with allo.meta_if(ENTERS):
+                    if job < 0:
+                        groups = D // L
+                        kind = 0
                 for wave in range(last_pass + 1):
                     last_token: UInt(8) = min(left, B) - 1
                     left = left - B
@@ -107,7 +112,7 @@ def casting(z: BlockSizes) -> Stage:
         z.wide.channels, z.wide.lanes, z.block.rows, z.block.tokens, z.groups, z.word,
     )  # fmt: skip
     D, OUTS, INVERSE = z.model.d, z.outs, z.inverse
-    ROUND_WORDS = z.model.layers * sum(job_words(z.model, z.wide)[0])
+    ROUND_WORDS = z.entering + z.model.layers * sum(job_words(z.model, z.wide)[0])
 
     @df.part()
     def part(
@@ -152,7 +157,7 @@ def multiplying(z: BlockSizes) -> Stage:
     groups = min(m.d, m.ffn) // L
     kernel = Kernel(
         multiply_block,
-        (L, C, m.d, z.qkv, z.up, m.ffn, m.layers, z.outs, R, B, z.extra, z.shift),
+        (L, C, m.d, z.qkv, z.up, m.ffn, m.layers, z.outs, R, B, z.extra, z.shift, z.enters),
         lambda s: schedule_multiply_block(s, groups, R),
     )
     ELEMENT = kernel.template
@@ -201,8 +206,8 @@ def joining(z: BlockSizes) -> Stage:
 def gathering(z: BlockSizes) -> Stage:
     """Gives words of V sums, token by token within a group of C outputs."""
     C, V, R, B, G = z.wide.channels, z.wide.vector, z.block.rows, z.block.tokens, z.groups
-    D, QKV, UP, LAYERS, OUTS, INVERSE, JOBS = (
-        z.model.d, z.qkv, z.up, z.model.layers, z.outs, z.inverse, z.jobs,
+    D, QKV, UP, LAYERS, OUTS, INVERSE, JOBS, ENTERS = (
+        z.model.d, z.qkv, z.up, z.model.layers, z.outs, z.inverse, z.jobs, z.enters,
     )  # fmt: skip
 
     @df.part()
@@ -213,7 +218,7 @@ def gathering(z: BlockSizes) -> Stage:
         @df.kernel(mapping=[1])
         def gather():
             held: int32[R * C] = 0
-            for job in range(JOBS):
+            for job in range(0 - ENTERS, JOBS):
                 kind: int32 = job & 3
                 last_pass: UInt(8) = waves - 1
                 left: int32 = count

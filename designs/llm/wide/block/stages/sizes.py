@@ -8,7 +8,7 @@ from ....checkpoints.quantize import finest_shift
 from ....config import Architecture
 from ...families.model import all_sums, job_sizes, terms
 from ...parameters import Wide, padded_vocab
-from ..parameters import Block, cached_words, said_block_words
+from ..parameters import Block, cached_words, ended_words, given_words, said_block_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class BlockSizes:
     @property
     def sums(self) -> int:
         """Sums of a token."""
-        return all_sums(self.model, self.outputs)
+        return all_sums(self.model, self.outputs) + self.enters * self.model.d
 
     @property
     def gain(self) -> int:
@@ -174,6 +174,31 @@ class BlockSizes:
     def cached(self) -> int:
         """Words of a head's width that a unit keeps of keys, and of values."""
         return cached_words(self.model, self.wide, self.block)
+
+    @property
+    def enters(self) -> int:
+        """1 where a product goes before the layers."""
+        return int(self.block.entrance > 0)
+
+    @property
+    def entering(self) -> int:
+        """Words of a channel in the job of an entrance."""
+        return self.enters * self.model.d**2 // (self.wide.channels * self.wide.lanes)
+
+    @property
+    def given_words(self) -> int:
+        """Words of V levels of a token in each lane that a step is given."""
+        return given_words(self.model, self.wide, self.block)
+
+    @property
+    def ended(self) -> int:
+        """Words of V levels of a token in each lane that a step tells of what it ends in."""
+        return ended_words(self.model, self.wide, self.block)
+
+    @property
+    def piece(self) -> int:
+        """Bits of V levels of a token in each lane of rows."""
+        return (8 * self.wide.vector + self.extra) * self.lanes
 
     @property
     def said(self) -> int:

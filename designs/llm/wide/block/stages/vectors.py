@@ -43,9 +43,10 @@ def gains_loading(z: BlockSizes) -> Stage:
 def embedding(z: BlockSizes) -> Stage:
     """The tokens' rows, added to the positions' rows unless positions are rotary."""
     m, V, MOST, ROTARY = z.model, z.wide.vector, z.block.most, bool(z.model.rotary)
-    TOKENS, POSITIONS = m.vocab * m.d // V, m.context * m.d // V
-    finding = Kernel(look_up, (m.d, V, m.vocab, MOST), schedule_look_up)
-    adding = Kernel(embed_block, (m.d, V, m.context, m.vocab, MOST), schedule_embed_block)
+    known = z.block.entrance or m.vocab
+    TOKENS, POSITIONS = known * m.d // V, m.context * m.d // V
+    finding = Kernel(look_up, (m.d, V, known, MOST), schedule_look_up)
+    adding = Kernel(embed_block, (m.d, V, m.context, known, MOST), schedule_embed_block)
     FIND, EMBED = finding.template, adding.template
     if ROTARY:
 
@@ -82,7 +83,7 @@ def embedding(z: BlockSizes) -> Stage:
 def summing(z: BlockSizes) -> Stage:
     """Adds deltas to the residuals; an encoder's residuals come back from the norms."""
     m, V, C, B, MOST = z.model, z.wide.vector, z.wide.channels, z.block.tokens, z.block.most
-    sizes = m.d, V, C, m.layers, B, MOST, z.encoder, z.lanes, z.log_lanes
+    sizes = m.d, V, C, m.layers, B, MOST, z.encoder, z.lanes, z.log_lanes, z.enters
     WIDTH = z.lanes * V
     kernel = Kernel(collect, sizes, lambda s: schedule_collect(s, bool(z.encoder)))
     COLLECT, ROWS, COME = kernel.template, B * m.d // V, B * m.d // V if z.encoder else 4
@@ -173,13 +174,13 @@ def merging(z: BlockSizes) -> Stage:
         z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.norms, z.last,
     )  # fmt: skip
     BOTH, ENCODER, ROWS = z.both, z.encoder, B * z.model.d // z.wide.vector
-    MERGED = 8 * V + z.extra
+    MERGED, TELLS = 8 * V + z.extra, z.block.hidden
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, normed: Stream[UInt(BOTH), D // V][N],
         merged: Stream[UInt(MERGED), 4], embedded: Stream[float32[V], 4],
-        back: Stream[float32[V], ROWS], states: Stream[float32[V], 4],
+        back: Stream[float32[V], ROWS], states: Stream[float32[V], 4], told: Stream[UInt(MERGED), 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def merging():
@@ -214,6 +215,9 @@ def merging(z: BlockSizes) -> Stage:
                                 merged.put(part[0 : 8 * V])
                         with allo.meta_else():
                             merged.put(part)
+                        with allo.meta_if(TELLS):
+                            if norm == LAST:
+                                told.put(part)
                         if at == D // V - 1:
                             unit = (unit << 1) | (unit >> (N - 1))
                         at = 0 if at == D // V - 1 else at + 1
@@ -224,14 +228,18 @@ def merging(z: BlockSizes) -> Stage:
 
 
 def joining_lanes(z: BlockSizes, width: int, run: int, jobs: int, full: int) -> Stage:
-    """Brings the pieces of the lanes of rows beside each other, of jobs as :func:`arrange` takes them."""
+    """Brings the pieces of the lanes of rows beside each other, of jobs as :func:`arrange` takes them.
+
+    Where there is a job of the last tokens alone, these are told as well.
+    """
     W, B, PIECE, RUN, PIECES = z.lanes, z.block.tokens, 8 * z.wide.vector + z.extra, run, width
+    TELLS = z.block.hidden and full < jobs
     JOBS, FULL, ROOM, DEEP = jobs, full, B // z.lanes * width, z.model.d // z.wide.vector
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, lane: Stream[UInt(PIECE), DEEP][W],
-        joined: Stream[UInt(PIECE * W), ROOM],
+        joined: Stream[UInt(PIECE * W), ROOM], told: Stream[UInt(PIECE * W), 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def joining_lanes():
@@ -250,6 +258,9 @@ def joining_lanes(z: BlockSizes, width: int, run: int, jobs: int, full: int) -> 
                             if token + w <= last:
                                 word[PIECE * w : PIECE * w + PIECE] = lane[w].get()
                         joined.put(word)
+                        with allo.meta_if(TELLS):
+                            if job == FULL:
+                                told.put(word)
                         ends: UInt(1) = 1 if at == RUN - 1 else 0
                         behind: UInt(8) = 0 if last - token < W else token + W
                         token = behind if ends == 1 else token
@@ -262,7 +273,7 @@ def arranging(z: BlockSizes, name: str) -> Stage:
     """Brings the activations of a block together; room for all tokens of a step, so that no job waits."""
     m, V, R, B, WORD = z.model, z.wide.vector, z.block.rows, z.block.tokens, z.word
     width, run, jobs, full = {
-        "normed": (m.d, m.d // V, z.norms - z.encoder, z.norms - 1),
+        "normed": (m.d, m.d // V, z.norms - z.encoder + z.enters, z.norms - 1 + z.enters),
         "attended": (m.d, z.wide.heads * z.group * m.head_dim // V, m.layers, m.layers),
         "bent": (m.ffn, z.wide.channels // V // (1 + m.gated), m.layers, m.layers),
     }[name]

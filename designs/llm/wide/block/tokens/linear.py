@@ -8,7 +8,7 @@ from allo.ir.types import Stream, UInt, float32, int32
 from ....stage import pipelined
 
 
-def rescale_block_tokens[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B](
+def rescale_block_tokens[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B, ENTERS](
     sums: "Stream[int32[V], 4]",
     tables: "Stream[UInt(32 * TERMS * V), 4]",
     norm_steps: "Stream[float32, 4]",
@@ -21,10 +21,10 @@ def rescale_block_tokens[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B](
     hidden: "Stream[float32[V], 4]",
     logits: "Stream[float32[V], 4]",
 ):
-    """:func:`..linear.rescale_block`, with a token's step of what the job took: of a norm, a gate, or 1."""
+    """:func:`..linear.rescale_block`, with a token's step of what the job took; an entrance's is a gate's."""
     steps: float32[B]
     kept: UInt(32 * TERMS * V)[max(D, QKV, UP) // C, C // V]
-    for job in range(4 * LAYERS + min(OUTPUTS, 1)):
+    for job in range(0 - ENTERS, 4 * LAYERS + min(OUTPUTS, 1)):
         kind: int32 = job & 3
         words: UInt(24) = D // V
         last_pass: UInt(8) = waves - 1

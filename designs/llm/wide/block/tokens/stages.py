@@ -43,13 +43,17 @@ def norming(z: BlockSizes) -> Stage:
 
 
 def stepping(z: BlockSizes, units: int, jobs: int, full: int) -> Stage:
-    """Takes the steps of the units' tokens in turn, of jobs as :func:`..arrange.arrange` takes them."""
+    """Takes the steps of the units' tokens in turn, of jobs as :func:`..arrange.arrange` takes them.
+
+    Where there is a job of the last tokens alone, its steps are told as well.
+    """
     B, N, NORMS, LAST, MOST = z.block.tokens, units, jobs, full, z.block.most
+    TELLS, SPOKEN = z.block.hidden and full < jobs, z.block.spoken
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, unit_steps: Stream[float32, 4][N],
-        norm_steps: Stream[float32, MOST],
+        norm_steps: Stream[float32, MOST], told_steps: Stream[float32, SPOKEN],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def stepping():
@@ -66,9 +70,67 @@ def stepping(z: BlockSizes, units: int, jobs: int, full: int) -> Stage:
                             if unit[u] == 1:
                                 one = unit_steps[u].get()
                         norm_steps.put(one)
+                        with allo.meta_if(TELLS):
+                            if norm == LAST:
+                                told_steps.put(one)
                         unit = (unit << 1) | (unit >> (N - 1))
 
     return Stage(part, loops=("stepping:token",))
+
+
+def telling(z: BlockSizes) -> Stage:
+    """Writes what the last tokens end in, and their steps."""
+    D, V, W, SPOKEN, ENDED, PIECE = (
+        z.model.d, z.wide.vector, z.lanes, z.block.spoken, z.ended, z.piece,
+    )  # fmt: skip
+
+    @df.part()
+    def part(
+        spoken: int32, ended: UInt(PIECE)[ENDED], ended_steps: float32[SPOKEN],
+        told: Stream[UInt(PIECE), 4], told_steps: Stream[float32, SPOKEN],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1], args=[ended, ended_steps])
+        def telling(levels: UInt(PIECE)[ENDED], steps: float32[SPOKEN]):
+            words: UInt(24) = ((spoken - 1) // W + 1) * (D // V)
+            for word in range(words):
+                levels[word] = told.get()
+            for token in range(spoken):
+                steps[token] = told_steps.get()
+
+    return Stage(part, loops=("telling:word", "telling:token"))
+
+
+def entering(z: BlockSizes) -> Stage:
+    """Reads what a block's tokens are given, in front of the norms, and its steps in front of the gates'."""
+    D, V, W, MOST, GIVEN, PIECE, LAYERS = (
+        z.model.d, z.wide.vector, z.lanes, z.block.most, z.given_words, z.piece, z.model.layers,
+    )  # fmt: skip
+    ROOM = z.block.tokens // W * D // V if W > 1 else 4
+
+    @df.part()
+    def part(
+        count: int32, spoken: int32, brought: UInt(PIECE)[GIVEN], brought_steps: float32[MOST],
+        merged_norms: Stream[UInt(PIECE), ROOM], merged: Stream[UInt(PIECE), ROOM],
+        layer_steps: Stream[float32, MOST], gate_steps: Stream[float32, MOST],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1], args=[brought])
+        def entering(levels: UInt(PIECE)[GIVEN]):
+            words: int32 = ((count - 1) // W + 1) * (D // V)
+            for word in range(words):
+                merged.put(levels[word])
+            normed: int32 = words * (2 * LAYERS) + ((spoken - 1) // W + 1) * (D // V)
+            for one in range(normed):
+                merged.put(merged_norms.get())
+
+        @df.kernel(mapping=[1], args=[brought_steps])
+        def entering_steps(steps: float32[MOST]):
+            for token in range(count):
+                gate_steps.put(steps[token])
+            for one in range(LAYERS * count):
+                gate_steps.put(layer_steps.get())
+
+    loops = "entering:word", "entering:one", "entering_steps:token", "entering_steps:one"
+    return Stage(part, loops=loops)
 
 
 def waiting(z: BlockSizes) -> tuple[int, int, int]:
@@ -194,7 +256,7 @@ def rescaling(z: BlockSizes) -> Stage:
     m, C, V, B, TERMS, MOST = (
         z.model, z.wide.channels, z.wide.vector, z.block.tokens, z.terms[0], z.block.most,
     )  # fmt: skip
-    sizes = V, C, m.d, z.qkv, z.up, m.layers, z.outputs, TERMS, B
+    sizes = V, C, m.d, z.qkv, z.up, m.layers, z.outputs, TERMS, B, z.enters
     kernel = Kernel(
         rescale_block_tokens,
         sizes,
