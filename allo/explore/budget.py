@@ -15,6 +15,7 @@ from .apply import Step
 from .model.kernel import Kernel
 from .model.rows import Limits
 from .model.units import Units, shown
+from .regions.counted import OUTSIDE
 from .solve import Choice
 
 KINDS = ("dsp", "lut", "bram")
@@ -124,14 +125,17 @@ def excess_share(limits: Limits, report: DesignReport) -> float:
 
 
 def score(asked: Asked, plain: int | None, built: Built) -> float:
-    """What a design is taken by: the least is the best. ``plain`` are cycles with nothing but pipelines."""
+    """What a design is taken by: the least is the best. ``plain`` are cycles with nothing but pipelines.
+
+    Designs with arrays outside are compared by their time, as those of few cycles often have slow clocks.
+    """
     lut = asked.limits.lut or 1 << 30
     if asked.objective == "area":
         within = built.cycles <= (asked.max_cycles or plain or built.cycles)
         taken = built.report.resources
         return taken.get("lut", 0) + 200 * taken.get("dsp", 0) + (0 if within else 1 << 40)
     clock = 1.0
-    if asked.objective == "throughput":
+    if asked.objective == "throughput" or OUTSIDE.intersection(asked.options):
         clock = min(asked.clock_mhz, built.report.fmax_mhz or asked.clock_mhz)
     return built.cycles / clock * (1 + OF_AREA * built.report.resources.get("lut", 0) / lut)
 

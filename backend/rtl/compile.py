@@ -35,7 +35,7 @@ from .graph.mapping.units import Wanted
 from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
 from .interfaces.beside.choose import LINE, TransferChooser, join_transfers
-from .interfaces.early.asked import early_of, early_positions
+from .interfaces.early.asked import early_of, early_positions, waits_for_words
 from .interfaces.early.needed import first_needs
 from .interfaces.placed import card_of, placed_interface
 from .interfaces.wrapper import wrap
@@ -46,6 +46,7 @@ from .overlap_loops import choose_loops
 from .plan.bind import Interface
 from .plan.exact.notes import notes_of
 from .plan.exact.search import EXACT, QUICK, Exact
+from .plan.holds import NOTHING, UNTIL_READ, WHILE_FROZEN
 from .read.records import ChooseTransfers, FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .regions.foretell import foretell
@@ -113,23 +114,27 @@ def _compile(
     subnormals: str,
     effort: str,
     early: Sequence[int] = (),
+    masters: bool = False,
 ) -> tuple[Compiler, Interface]:
     """Compile a function that is read and what it calls."""
     record = top_record(program, top)
     frozen = bool(early_of(program, top, early))
+    holds = (UNTIL_READ if waits_for_words(program, top) else WHILE_FROZEN) if frozen else NOTHING
     waiting = frozenset(external if "region" in record.attrs else ())
 
     def around(fastest: int) -> SlowCycle | None:
         compiler = Compiler(program, device, fastest, waiting, {}, subnormals)
-        compiler.compile(top, frozen=frozen)
+        compiler.compile(top, frozen=frozen, holds=holds)
         return slowest_cycle(module.function for module in compiler.modules.values())
 
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
         shifts = family(device).cells.shift_registers
         exact = Exact(shifts) if effort == EXACT else None
-        compiler = Compiler(program, device, clock_mhz, waiting, wanted, subnormals, exact)
+        compiler = Compiler(
+            program, device, clock_mhz, waiting, wanted, subnormals, exact, masters=masters
+        )
         with without_collection():
-            return compiler, compiler.compile(top, frozen=frozen)
+            return compiler, compiler.compile(top, frozen=frozen, holds=holds)
 
     def attempt(wanted: Mapping[str, Wanted]) -> Compiled:
         compiler, made = compiled(wanted)
@@ -216,6 +221,7 @@ def compile_design(
         choose=choose,
         effort=effort,
         early=early,
+        masters=interface is not None,
     )
     transfers = compiler.program.transfers
     record = compiler.program.functions[top]
@@ -250,7 +256,8 @@ def compile_design(
         card = card_of(device)
         names = early_of(compiler.program, top, early)
         needs = first_needs(design.compiled, names) if names else {}
-        about = replace(about, widest=family(device).bus_width, early=needs)
+        waits = waits_for_words(compiler.program, top)
+        about = replace(about, widest=family(device).bus_width, early=needs, waits=waits)
         wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)

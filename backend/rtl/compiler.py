@@ -19,9 +19,10 @@ from .emit.network.region import RegionCompiler
 from .functions import callees as callees_of
 from .functions import count_cycles, cycles_at, estimate, partitioned, settle
 from .graph.addresses.stepping import step_addresses
+from .graph.mapping.turns import most_turns, register_operands
 from .graph.mapping.units import Wanted, map_units, quicker
 from .graph.mapping.write_ports import keep_to_write_ports
-from .graph.prune import regions_of
+from .graph.prune import bodies_of, regions_of
 from .graph.regions import Call
 from .graph.simplify.steps import simplify
 from .interfaces.wrapper import Wrapper
@@ -34,6 +35,7 @@ from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
 from .plan.exact.search import Exact
+from .plan.holds import NOTHING, Holds
 from .plan.runs.collisions import separate_banks
 from .plan.runs.early import overlap_early
 from .plan.timing_model import TimingModel
@@ -55,6 +57,8 @@ class Compiler:
         wanted: Mapping[str, Wanted] | None = None,
         subnormals: str = "keep",
         exact: Exact | None = None,
+        *,
+        masters: bool = False,
     ) -> None:
         self.program = program
         self.wanted = wanted or {}
@@ -66,6 +70,7 @@ class Compiler:
         self.timing = TimingModel.of(
             self.library.device, clock_mhz, partial(quicker, library=self.library), improve
         )
+        self._turns = most_turns(program) if masters else 0
         self.locations = Locations()
         self.modules: dict[str, CompiledModule] = {}
         self.units: dict[str, Operator] = {}
@@ -83,6 +88,7 @@ class Compiler:
         *,
         frozen: bool = False,
         lends: bool = False,
+        holds: Holds = NOTHING,
     ) -> Interface:
         """Compile a function and, before it, what it calls.
 
@@ -90,10 +96,11 @@ class Compiler:
             constants: values of scalar arguments known where it is called, by position.
             frozen: whether the module gets a ``ce`` input that freezes it when low.
             lends: whether its arithmetic units are its caller's, which shares them.
+            holds: what RAM outside holds of its answers while the module stands still.
         """
         record = self.program.functions[name]
         known = dict(constants or {}) if partitioned(record) else {}
-        key = (self.program.same[name], tuple(sorted(known.items())), frozen, lends)
+        key = (self.program.same[name], tuple(sorted(known.items())), frozen, lends, holds)
         if key not in self._interfaces:
             if name in self._open:
                 raise UnsupportedOpError(
@@ -102,9 +109,11 @@ class Compiler:
             self._open.append(name)
             if "region" in record.attrs:
                 outer = self.external if len(self._open) == 1 else frozenset()
-                self._interfaces[key] = self._region(record, outer, frozen=frozen)
+                self._interfaces[key] = self._region(record, outer, frozen=frozen, holds=holds)
             else:
-                self._interfaces[key] = self._function(record, known, frozen=frozen, lends=lends)
+                self._interfaces[key] = self._function(
+                    record, known, frozen=frozen, lends=lends, holds=holds
+                )
             self._interfaces[key].endless = ENDLESS in record.attrs
             self._open.pop()
         return self._interfaces[key]
@@ -116,9 +125,16 @@ class Compiler:
         *,
         frozen: bool,
         lends: bool,
+        holds: Holds,
     ) -> Interface:
+        functions = self.program.functions
         callees = {
-            callee: self.compile(callee, frozen=frozen, lends=True)
+            callee: self.compile(
+                callee,
+                frozen=frozen,
+                lends=True,
+                holds=holds.of_callee(record, functions[callee]) if frozen else NOTHING,
+            )
             for callee in callees_of(record.ops)
         }
         module = self._module_name(record.name)
@@ -131,6 +147,9 @@ class Compiler:
         simplify(function, static, self.library, self.timing)
         step_addresses(function, static, self.timing)
         map_units(function, static, self.library, self.wanted.get(module))
+        if self._turns:
+            bodies = list(bodies_of(function.root))
+            register_operands(bodies, self.library, self._turns)
         settle(function, callees)
         plan(function, static, self.timing)
         binding = bind(function, callees)
@@ -147,6 +166,7 @@ class Compiler:
             self.timing,
             frozen=frozen,
             lends=lends,
+            holds=holds,
             told=self.told,
         )
         interface = emitter.run()
@@ -176,14 +196,18 @@ class Compiler:
         return interface
 
     def _region(
-        self, record: FunctionRecord, external: frozenset[str], *, frozen: bool
+        self, record: FunctionRecord, external: frozenset[str], *, frozen: bool, holds: Holds
     ) -> Interface:
         region = RegionCompiler(
             record,
             self._module_name(record.name),
             self.locations,
-            lambda name, constants, freeze: self.compile(name, constants, frozen=freeze),
+            lambda name, constants, freeze, held: self.compile(
+                name, constants, frozen=freeze, holds=held
+            ),
+            self.program.functions,
             frozen=frozen,
+            holds=holds,
             external=external,
             told=self.told,
             outermost=len(self._open) == 1,

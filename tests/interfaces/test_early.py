@@ -96,6 +96,14 @@ def test_deadlines_are_of_the_first_step_that_has_not_come() -> None:
     assert deadlines(None, layout, 4) == [1, 1, 1, 1, np.inf]
 
 
+def test_it_costs_no_clock() -> None:
+    """Nothing is in front of what the core reads, nor behind what it says of its ports."""
+    s = rows()
+    first, early = (build(s, {"A": fields, "C": fields}).report for fields in (FIRST, BOTH))
+    assert early.fmax_mhz > 0.97 * first.fmax_mhz
+    assert early.resources["ff"] - first.resources["ff"] < 1.5 * (32 + 1) * 2 * W
+
+
 def test_data_that_decide_let_it_wait_for_all() -> None:
     def picked(at: int32[16], A: int32[16], y: int32[16]):
         for i in range(16):

@@ -8,6 +8,7 @@ from ..graph.regions import Function, Leaf
 from ..netlist.locations import Locations
 from ..netlist.operations import section_of
 from ..plan.bind import Binding, Interface
+from ..plan.holds import NOTHING, Holds
 from ..plan.timing_model import TimingModel
 from .builder import identifier
 from .calls import Calls
@@ -35,6 +36,7 @@ class Emitter:
         *,
         frozen: bool = False,
         lends: bool = False,
+        holds: Holds = NOTHING,
         told: int = 0,
     ) -> None:
         self.function = function
@@ -52,7 +54,7 @@ class Emitter:
         self.text = self.context.text
         self._frozen = frozen
         self.lends = lends and not self.context.waits_inside
-        self.memories = Memories(self.context)
+        self.memories = Memories(self.context, holds)
         self.streams = StreamPorts(self.context, late_returns=timing.late_returns)
         self.calls = Calls(self.context, callees, self.memories, self.streams)
         self.control = Control(self.context, self.calls, self.streams)

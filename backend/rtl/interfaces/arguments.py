@@ -62,6 +62,7 @@ class Known:
         written_whole: positions of arguments whose every element is written.
         streamed: positions of array arguments that became streams.
         widest, early: see :class:`Arguments`.
+        waits: whether the core also waits for words of its own.
     """
 
     signature: Signature
@@ -69,6 +70,7 @@ class Known:
     streamed: tuple[int, ...]
     widest: int = 512
     early: Needs = field(default_factory=dict)
+    waits: bool = False
 
     def of(self, design: HardwareDesign, transfers: Mapping[int, Transfer]) -> Arguments:
         """The arguments as a design spells them; ``transfers`` by position."""

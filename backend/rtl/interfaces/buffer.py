@@ -5,6 +5,9 @@ is idle, through the first port of each bank: so no bank needs a port more than 
 
 Elements of an array that is ``early`` come in while the core runs. Where no port of a bank writes and it has
 one port, they have a second one; elsewhere they take the port in cycles in which the core does not use it.
+
+A core that such an array can make stand still takes what it has read when it goes on: a port answers with it
+until then, or, where the core also waits by itself, until it reads there again.
 """
 
 from __future__ import annotations
@@ -27,16 +30,27 @@ QUEUE = 4
 
 
 def buffer_module(
-    array: ArrayInterface, buffered: Buffered, lanes: int, core: str, made: Made
+    array: ArrayInterface, buffered: Buffered, lanes: int, core: str, made: Made, waits: Waits
 ) -> ModuleBuilder:
     """The module of an array.
 
     Ports, besides the core's: where the array is loaded ``fill_go``, ``in_data``, ``in_valid``,
     ``in_ready`` and the pulse ``filled``; where it is stored ``drain_go``, ``out_data``, ``out_last``,
-    ``out_valid``, ``out_ready``. Where it is early, ``moves`` says that the core goes on in this cycle, and
-    ``step`` that a step comes in.
+    ``out_valid``, ``out_ready``. Where the core can stand still, ``moves`` says that it goes on in this
+    cycle, and ``still`` that it uses no port; where this array is early, ``step`` says that a step comes in.
+
+    Args:
+        waits: what can make the core stand still.
     """
-    return _Buffer(array, buffered, lanes, core, made).emit()
+    return _Buffer(array, buffered, lanes, core, made, waits).emit()
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """What can make a core stand still: arrays that come in, ``outside``, and its own streams, ``inside``."""
+
+    outside: bool = False
+    inside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +76,16 @@ class _Way:
 
 class _Buffer:
     def __init__(
-        self, array: ArrayInterface, buffered: Buffered, lanes: int, core: str, made: Made
+        self,
+        array: ArrayInterface,
+        buffered: Buffered,
+        lanes: int,
+        core: str,
+        made: Made,
+        waits: Waits,
     ) -> None:
         self.array = array
+        self.waits = waits
         self.buffered = buffered
         self.lanes = lanes
         self.made = made
@@ -142,8 +163,9 @@ class _Buffer:
             inputs |= {"fill_go": 1, "in_data": self.width, "in_valid": 1}
             outputs += ["in_ready", "filled"]
         if self.buffered.early:
-            inputs["moves"] = 1
             outputs.append("step")
+        if self.waits.outside:
+            inputs |= {"moves": 1, "still": 1}
             for port in self.array.ports:
                 inputs[f"{port.prefix}_en"] = 1
         if self.buffered.stored:
@@ -154,7 +176,11 @@ class _Buffer:
     # --- beside the core ----------------------------------------------------------------
 
     def _wait_for_ports(self, way: _Way, filling: str, takes: str) -> _Way:
-        """A step in registers, each word of which goes in when the core leaves a port of its bank to it."""
+        """A step in registers, each word of which goes in when the core leaves a port of its bank to it.
+
+        The core says late in a cycle which ports it uses. So it is seen a cycle later that all words are in,
+        but at once where the core stands still or does not run: then it uses none.
+        """
         text, walk = self.text, way.walk
         bank = walk.bank and text.register(
             text.named("step_bank"), walk.bank, walk.bank_bits, enable=way.write
@@ -171,13 +197,12 @@ class _Buffer:
         made = replace(
             way, walk=replace(walk, bank=bank, word=word), lanes=words, waiting=waiting, write=held
         )
-        ends = []
         for lane, waits in enumerate(waiting):
             banks = range(lane, self.layout.bank_count, self.lanes)
             goes = text.any_of(*(self._selected(each, made) for each in banks))
             flag(text, waits, way.write, goes)
-            ends.append(text.any_of(text.invert(waits), goes))
-        over = text.all_of(held, *ends)
+        none = text.invert(text.any_of(*waiting))
+        over = text.all_of(held, text.any_of("%still", none))
         flag(text, held, way.write, over)
         text.alias(takes, text.all_of(filling, text.any_of(text.invert(held), over)), 1)
         text.output("step", "i1", over)
@@ -191,12 +216,23 @@ class _Buffer:
         place = self._filled_by(ports)
         if not ports or place is None or self.layout.bank_depth == 1:
             return text.const(1, 1)
-        return text.invert(self._taken(ports[place]))
+        return text.any_of("%still", text.invert(self._taken(ports[place])))
 
     def _taken(self, port: BankPort) -> str:
         """Whether the core uses a port in this cycle."""
-        moves = ["%moves"] if self.buffered.early else []
+        moves = ["%moves"] if self.waits.outside else []
         return self.text.all_of(f"%{port.prefix}_en", *moves)
+
+    def _answers(self, port: BankPort) -> str:
+        """When a port takes up a word; "" for in every cycle.
+
+        A port of a block RAM does not change its answer in a cycle in which it writes.
+        """
+        if not self.waits.outside:
+            return ""
+        moves = self._taken(port) if self.waits.inside else "%moves"
+        writing = [self.text.invert(f"%{port.prefix}_we")] if port.writes else []
+        return self.text.all_of(moves, *writing)
 
     def _shared(self) -> list[BankPort]:
         """The ports of the core through which elements come in; a bank of one word needs none."""
@@ -224,7 +260,8 @@ class _Buffer:
             now = text.slice(f"%{port.prefix}_addr", 0, bits, port.addr_width)
             self._now[port] = now
             if port.reads:
-                self._read[port] = text.register(text.named(f"{port.prefix}_part"), now, bits)
+                held = text.named(f"{port.prefix}_part")
+                self._read[port] = text.register(held, now, bits, enable=self._answers(port))
 
     def _answer(self, port: BankPort) -> None:
         """What a port reads."""
@@ -299,6 +336,9 @@ class _Buffer:
             )
         reads = (port is not None and port.reads) or (drains and self.buffered.stored)
         made = RamPort(address, "yes" if reads else "", (), writes=writes)
+        if port is not None and port.reads and (answers := self._answers(port)):
+            leaves = [way.drains or way.moving] if drains and self.buffered.stored else []
+            made.taken = text.any_of(answers, *leaves)
         if writes:
             made.enable = text.any_of(*(w.condition for w in writes))
             made.value = writes[0].data
@@ -330,8 +370,8 @@ class _Buffer:
             text.alias(name, text.const(0, width), width)
         for number, port in enumerate(ports):
             if port.data:
-                held = text.register(text.named(f"{name[1:]}_p{number}_q"), name, width)
-                port.data = held
+                held = text.named(f"{name[1:]}_p{number}_q")
+                port.data = text.register(held, name, width, enable=port.taken)
 
     def _as_array(self) -> Array:
         a = self.array

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..design import ArrayInterface, ScalarPort, StreamInterface
+from ..design import ArrayInterface, BankPort, ScalarPort, StreamInterface
 from ..emit.builder import ModuleBuilder, Wiring, identifier
 from ..netlist.locations import Locations
 from ..netlist.modules import Ports
@@ -34,6 +34,7 @@ class Core:
 
     Attributes:
         needs: when it first asks for elements of arrays that are copied in while it runs.
+        waits: whether it also waits for words of its own.
     """
 
     module: str
@@ -44,6 +45,7 @@ class Core:
     scalars_out: Sequence[ScalarPort]
     cycles: int | None = None
     needs: Needs = field(default_factory=dict)
+    waits: bool = False
 
 
 def shell_module(core: Core, board: Board, made: Made, locations: Locations) -> ModuleBuilder:
@@ -178,8 +180,25 @@ class _Shell:
             for suffix in ("addr", "en", *(("we", "wdata") if port.writes else ())):
                 name = f"{port.prefix}_{suffix}"
                 self.values[name] = self.wiring.outputs[name]
+            if self.coming:
+                asks = f"{port.prefix}_en"
+                self.values[asks] = self.text.all_of(self.values[asks], self.moves)
             if port.reads:
-                self.wiring.inputs[f"{port.prefix}_rdata"] = f"%{port.prefix}_rdata"
+                word = f"%{port.prefix}_rdata"
+                self.wiring.inputs[word[1:]] = (
+                    self._kept(port, array.width) if self.coming else word
+                )
+
+    def _kept(self, port: BankPort, width: int) -> str:
+        """What RAM outside answered last: a core that waits for arrays may take it later."""
+        text, stem = self.text, port.prefix
+        answers = text.register(
+            text.named(f"{stem}_answers"), self.values[f"{stem}_en"], 1, reset=0
+        )
+        held = text.named(f"{stem}_kept")
+        word = text.mux(answers, f"%{stem}_rdata", held, width)
+        text.register(held, word, width)
+        return word
 
     def _masters(self) -> None:
         """The kinds of the masters' bursts, and the engines that copy whole arrays."""
@@ -191,7 +210,7 @@ class _Shell:
                 for name, (value, width) in zero.items():
                     if wanted:
                         self.values[f"{master.prefix}_{channel}{name}"] = text.const(value, width)
-        pulses = Pulses(self.go, self.store, self.moves)
+        pulses = Pulses(self.go, self.store, self.moves, self.runs)
         copies = Copies(
             text, self.core, self.board, self.made, self.wiring, self.clients, self.addresses
         )

@@ -120,6 +120,7 @@ def wrap(
         design.scalars_out,
         design.report.about if told is None else told,
         known.early,
+        known.waits,
     )
     arguments = known.of(design, transfers)
     board = plan_board(core, read_interface(interface, arguments), arguments)

@@ -64,6 +64,14 @@ def stages(net: Netlist, device: OperatorDelays, clock_mhz: float, *, tables: bo
     return builder.stage[net.output] + 1
 
 
+def behind_registers(net: Netlist, plan: Pipeline) -> Pipeline:
+    """The same stages behind registers for the operands."""
+    inputs = [i for i in plan.stages if net.nodes[i].op == "input"]
+    stages = {i: stage + (0 if i in inputs else 1) for i, stage in plan.stages.items()}
+    bits = plan.register_bits + sum(net.nodes[i].width for i in inputs)
+    return Pipeline(stages, plan.latency + 1, bits, 0.0, max(plan.slowest_ns, plan.first_ns))
+
+
 class _Stager:
     """Gives stages to the nodes of one netlist.
 

@@ -16,7 +16,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from ..netlist.modules import Module
 from .modules import inline_operations, pipelined_module
 from .netlist import Netlist, Signal
-from .pipeline import Pipeline, pipeline, stages
+from .pipeline import Pipeline, behind_registers, pipeline, stages
 from .spec import Operator, Resources
 from .tables.words import Mapper, latest
 from .timing import critical_path, live_nodes, total_resources
@@ -86,6 +86,11 @@ class Request:
     def impl(self) -> str:
         """What it is asked to be made of: ``"dsp"``, ``"fabric"``, or ``""`` for the family to choose."""
         return str(self.attributes.get("impl", ""))
+
+    @property
+    def registered(self) -> bool:
+        """Whether its operands go to registers first, since many operations take turns at it."""
+        return bool(self.attributes.get("registered"))
 
     def constant(self, position: int) -> int | None:
         """The value of a constant operand, or None."""
@@ -246,7 +251,9 @@ def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
         packs = _packed(request, drawing, pace)
         least = stages(pace, request.device, request.clock_mhz, tables=packs)
     net, plan = _staged(request, drawing, net, least)
-    name = f"{drawing.name}_l{plan.latency}"
+    if request.registered:
+        plan = behind_registers(net, plan)
+    name = f"{drawing.name}_{'in_' if request.registered else ''}l{plan.latency}"
     cost = total_resources(net, live_nodes(net))
     native = drawing.native
 

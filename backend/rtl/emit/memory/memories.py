@@ -13,6 +13,7 @@ from ...graph.linear import bits_unsigned
 from ...graph.nodes import Access, Array, Body, Node
 from ...graph.regions import Call, Guess
 from ...plan.bind import Interface, PortUse
+from ...plan.holds import Holds
 from ...read.storage import bank_words
 from ..builder import Wiring, identifier
 from ..context import Context
@@ -40,8 +41,9 @@ def _written(writes: list[RamUse]) -> list[tuple[str, str]]:
 class Memories:
     """Emits the memories of one function."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, holds: Holds) -> None:
         self._c = context
+        self._holds = holds
         self._text = context.text
         self._users: dict[Key, PortUsers] = defaultdict(PortUsers)
         self._read_data: dict[Key, str] = {}
@@ -56,7 +58,7 @@ class Memories:
     def declare(self, interface: Interface) -> None:
         """Name the ports of array parameters."""
         taken: set[str] = set()
-        for array in self._c.function.parameters:
+        for position, array in enumerate(self._c.function.parameters):
             prefix = identifier(array.name)
             while prefix in taken:
                 prefix += "_"
@@ -64,13 +66,15 @@ class Memories:
             self._prefixes[array.number] = prefix
             uses = self._c.binding.ports[array.number]
             interface.arrays.append((prefix, uses))
+            held = self._holds.keeps(position, waits=self._c.waits_inside)
             for (bank, port), use in sorted(uses.items()):
                 stem = port_prefix(prefix, bank, port)
                 for suffix in ("addr", "en", "we", "wdata", "rdata"):
                     self._text.reserve(f"{stem}_{suffix}")
                 if use.reads:
                     name = self._text.input(f"{stem}_rdata", f"i{array.width}")
-                    self._read_data[array.number, bank, port] = self._kept(stem, name, array.width)
+                    word = name if held else self._kept(stem, name, array.width)
+                    self._read_data[array.number, bank, port] = word
 
     def _kept(self, stem: str, name: str, width: int) -> str:
         """What a RAM outside answered in the last cycle in which this module moved."""

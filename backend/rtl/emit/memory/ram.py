@@ -62,6 +62,7 @@ class RamPort:
         reading: bits that are all high whenever a read goes on.
         enable, value: write enable, low while the module is frozen, and data, or "".
         writes: every write by itself.
+        taken: when the read data changes, "" for every cycle.
     """
 
     address: str
@@ -70,6 +71,7 @@ class RamPort:
     enable: str = ""
     value: str = ""
     writes: list[RamUse] = field(default_factory=list)
+    taken: str = ""
 
 
 def ram_bank(
@@ -97,7 +99,9 @@ def ram_bank(
                 array.place,
             )
             held = text.named(f"{memory[1:]}_p{number}_q")
-            text.register(held, word, width, busy=port.reading, place=array.place)
+            text.register(
+                held, word, width, enable=port.taken, busy=port.reading, place=array.place
+            )
             text.add(Gate("comb.or", port.data, (held,), width))
         if not port.enable:
             continue

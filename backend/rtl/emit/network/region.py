@@ -5,7 +5,7 @@ Every instance starts with the region; the region is done when all have been.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...graph.nodes import Array, Stream
 from ...graph.regions import Function
 from ...netlist.locations import Locations
 from ...plan.bind import Binding, Interface
+from ...plan.holds import NOTHING, Holds
 from ...read.records import FunctionRecord, MemType, Op, argument_width, element_width
 from ...read.storage import array_for_local, array_for_parameter
 from ...read.stream_ops import stream_of, stream_of_type
@@ -34,7 +35,7 @@ from .shared_ports import SharedPorts
 
 MOST_TURNS = 1 << 14
 """Iterations of a loop that are counted one by one where each takes a number of cycles of its own."""
-InterfaceOf = Callable[[str, dict[int, int], bool], Interface]
+InterfaceOf = Callable[[str, dict[int, int], bool, Holds], Interface]
 
 
 @dataclass(slots=True)
@@ -64,8 +65,10 @@ class RegionCompiler:
         module: str,
         locations: Locations,
         interface_of: InterfaceOf,
+        functions: Mapping[str, FunctionRecord],
         *,
         frozen: bool,
+        holds: Holds = NOTHING,
         external: frozenset[str] = frozenset(),
         told: int = 0,
         outermost: bool = False,
@@ -76,7 +79,9 @@ class RegionCompiler:
         self._told = told
         self._ask = ask
         self._interface_of = interface_of
+        self._functions = functions
         self._frozen = frozen
+        self._holds = holds
         self._external = external
         self._text = ModuleBuilder(module, locations, probed=True)
         self._function = Function(record.name, module, place=record.place)
@@ -311,6 +316,9 @@ class RegionCompiler:
         callee = op.attrs["callee"]
         label = self._text.named(f"{callee}_i")[1:]
         needs = op.attrs.get(NEEDS, [])
+        holds = NOTHING
+        if self._frozen:
+            holds = self._holds.of_callee(self._record, self._functions[callee])
         instance = Instance(
             callee,
             constants,
@@ -318,7 +326,7 @@ class RegionCompiler:
             [b for b in bound if isinstance(b, Stream)],
             scalars,
             op.place,
-            self._interface_of(callee, constants, self._frozen),
+            self._interface_of(callee, constants, self._frozen, holds),
             label,
             op.attrs.get(AFTER, []),
             list(zip(needs[::2], needs[1::2], strict=True)),
@@ -329,7 +337,7 @@ class RegionCompiler:
         self._instances.append(instance)
 
     def _freezable(self, instance: Instance) -> Interface:
-        return self._interface_of(instance.callee, instance.constants, True)
+        return self._interface_of(instance.callee, instance.constants, True, NOTHING)
 
     def _scalar_ports(self, interface: Interface) -> None:
         for name, width in interface.scalars_in:

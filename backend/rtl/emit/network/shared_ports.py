@@ -87,7 +87,8 @@ class SharedPorts:
             or any(self._meet(client, other, self._function.arrays[number]) for other in port)
         }
         for instance in instances:
-            if id(instance) in crowded and not instance.interface.frozen:
+            # One that is not granted a port stands still while the port answers another one.
+            if id(instance) in crowded:
                 instance.interface = freezable(instance)
         for (number, bank), users in _clients(instances).items():
             array = self._function.arrays[number]

@@ -18,7 +18,7 @@ from ..arguments import Needs
 from ..beside.gearbox import packer_module, unpacker_module
 from ..beside.units import Units
 from ..board import Board, Buffered, Master
-from ..buffer import buffer_module
+from ..buffer import Waits, buffer_module
 from ..converters import narrower_module, widener_module
 from ..early.gate import Coming, deadlines
 from ..masters import ADDRESS
@@ -43,14 +43,19 @@ class Inside(Protocol):
     def needs(self) -> Needs:
         """When it first asks for elements of arrays that are copied in while it runs."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether it also waits for words of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pulses:
-    """When arrays are loaded, and when they are stored; whether the core goes on in a cycle."""
+    """When arrays are loaded, and when they are stored; whether the core goes on in a cycle, and runs."""
 
     go: str
     store: str
     moves: str
+    runs: str
 
 
 @dataclass(slots=True)
@@ -132,11 +137,13 @@ class Copies:
         self.clients, self.addresses = clients, addresses
         self.arrays = {array.name: array for array in core.arrays}
         self._copied = [array for array in board.arrays if array.beside is None]
+        self._waits = Waits(any(array.early for array in self._copied), core.waits)
         self._found = Copied()
 
     def emit(self, pulses: Pulses) -> Copied:
         """Put everything into the shell."""
-        self.go, self.store, self.moves = pulses.go, pulses.store, pulses.moves
+        self.go, self.store = pulses.go, pulses.store
+        self.moves, self.runs = pulses.moves, pulses.runs
         self.loaded, self.stored, self.bad = (
             self._found.loaded, self._found.stored, self._found.bad,
         )  # fmt: skip
@@ -162,10 +169,10 @@ class Copies:
     def _buffer(self, buffered: Buffered) -> _Joined:
         """The RAM of an array, and what turns its elements into words of the bus."""
         text, array, lanes = self.text, self.arrays[buffered.name], self._lanes(buffered)
-        module = buffer_module(array, buffered, lanes, self.core.module, self.made)
+        module = buffer_module(array, buffered, lanes, self.core.module, self.made, self._waits)
         inputs: dict[str, str] = {}
         for port in array.ports:
-            asks = ("en",) if port.writes or buffered.early else ()
+            asks = ("en",) if port.writes or self._waits.outside else ()
             for suffix in ("addr", *asks, *(("we", "wdata") if port.writes else ())):
                 name = f"{port.prefix}_{suffix}"
                 inputs[name] = self.wiring.outputs[name]
@@ -185,8 +192,9 @@ class Copies:
             inputs |= {"fill_go": joined.fill_go, "in_data": data, "in_valid": valid}
         if buffered.stored:
             inputs |= {"drain_go": joined.drain_go, "out_ready": text.named(f"{name}_out_ready")}
-        if buffered.early:
-            inputs["moves"] = self.moves
+        if self._waits.outside:
+            still = text.any_of(text.invert(self.moves), text.invert(self.runs))
+            inputs |= {"moves": self.moves, "still": still}
         found = put_instance(text, f"{name}_buffer", self.made.take(module), inputs)
         if buffered.early:
             layout = folded(array.layout, buffered.fold)

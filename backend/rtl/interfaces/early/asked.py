@@ -30,4 +30,10 @@ def early_of(program: Program, top: str, positions: Collection[int]) -> frozense
     return frozenset(names[n] for n in positions if n not in program.transfers)
 
 
-__all__ = ["early_of", "early_positions"]
+def waits_for_words(program: Program, top: str) -> bool:
+    """Whether a function waits for words: those of streams, and of arrays that pass."""
+    types = program.functions[top].attrs["arg_types"]
+    return bool(program.transfers) or any(kind.startswith("stream<") for kind in types)
+
+
+__all__ = ["early_of", "early_positions", "waits_for_words"]
