@@ -1,4 +1,4 @@
-"""W8A8 and W4A8: integer weights, and one static scale for each activation.
+"""W8A8, W4A8 and ternary: integer weights, and one static scale for each activation.
 
 The scales of activations come from a calibration: the model runs on text, and each activation's largest
 magnitude becomes 127. Scales are folded, so that hardware multiplies once: into the gain and bias of the
@@ -16,6 +16,7 @@ from allo.errors import AlloError
 
 from ..conditions import check_design, gpt_config
 from ..config import Architecture
+from ..ternary.levels import ternary_rows
 from .blocks import most_shift
 from .float_model import FloatModel, Params
 from .groups import GROUP, FourBits, quantize_groups
@@ -108,8 +109,9 @@ def quantize(
     block: int = 0,
     *,
     offsets: bool = False,
+    ternary: str = "",
 ) -> QuantizedModel:
-    """Quantise a model: W8A8, or W4A8 in groups.
+    """Quantise a model: W8A8, W4A8 in groups, or with ternary weights.
 
     Args:
         scales: the scale of every activation, by :func:`calibrate`.
@@ -119,9 +121,13 @@ def quantize(
             static steps of ``scales``. Queries, keys, values and what attention gives have static ones.
         offsets: whether groups of four-bit weights have offsets, too (:mod:`.offsets`); with a group of 32
             the blocks of GGUF's Q4_1 are taken as they are.
+        ternary: what shares a scale of ternary weights (:mod:`..ternary.levels`), ``"matrix"`` or
+            ``"output"``; all linear layers have such weights then, the last one, too. Empty for weights of
+            ``weight_bits``.
 
     Raises:
         QuantizationError: other bits, or an activation without a scale.
+        TernaryError: nothing that a scale could be shared by.
         ConfigurationError: arithmetic that the integer model does not have.
     """
     check_design("integers", model)
@@ -149,7 +155,12 @@ def quantize(
         )
     if offsets:
         _check_offsets(model, weight_bits, group)
-    return _Quantizer(model, params, scales, weight_bits, group, block, offsets).run()
+    if ternary and (weight_bits != 8 or block):
+        raise QuantizationError(
+            f"Ternary weights have neither {weight_bits} bits nor blocks of {block} activations.",
+            help='leave weight_bits and block where ternary is "matrix" or "output".',
+        )
+    return _Quantizer(model, params, scales, weight_bits, group, block, offsets, ternary).run()
 
 
 def _check_offsets(model: Architecture, weight_bits: int, group: int) -> None:
@@ -192,6 +203,7 @@ class _Quantizer:
     group: int
     block: int
     offsets: bool
+    ternary: str
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     packed: dict[str, FourBits] = field(default_factory=dict)
 
@@ -242,7 +254,9 @@ class _Quantizer:
 
     def linear(self, name: str, in_scale: float, out_scale: float = 1.0) -> None:
         weight = self.params[name + ".w"]
-        if self.offsets and name != "head":
+        if self.ternary:
+            rows, row_scale = ternary_rows(weight, self.ternary)
+        elif self.offsets and name != "head":
             found = quantize_offsets(weight, self.group)
             rows, row_scale = found.rows(), found.scale
             for part, values in (("q", found.q), ("d", found.steps), ("m", found.offsets)):

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..config import Architecture
 from ..stage import Placed, Stage, build_stages
+from ..ternary import stages as ternary
 from .external import channels
 from .external import stages as external
 from .parameters import Wide, check_wide
@@ -24,10 +25,11 @@ def engine(z: Sizes) -> dict[str, Stage]:
     rotary = {"turning": attention.turning(z)} if z.model.rotary else {}
     own = z.wide.block > 0
     units = external if z.is_outside else attention
+    adding = ternary if z.wide.trits else linear
     return {
         "norming": (tokens if own else vectors).norming(z),
-        "spreading": linear.spreading(z),
-        "multiplying": linear.multiplying(z),
+        "spreading": adding.spreading(z),
+        "multiplying": adding.multiplying(z),
         "gathering": linear.gathering(z),
         "rescaling": (tokens if own else linear).rescaling(z),
         "activating": (tokens if own else vectors).activating(z),

@@ -103,10 +103,11 @@ def predict_step(
 
     Args:
         report: the ``DesignReport`` of the accelerator.
-        channel: what each channel of the weights gives.
+        channel: what each channel of the weights gives; nothing is told by it of weights on the chip.
         beside: arrays whose lines lie on the channels of the weights, too. Their bytes are taken to
             come all the time, so that the weights have the rest of the bandwidth.
     """
+    channel = IDEAL if wide.weights == "chip" else channel
     loops = Loops(report)
     stages = stages_of(sizes_of(config, wide))
     at = {name: stage.delay(loops) for name, stage in stages.items()}
@@ -150,12 +151,12 @@ def predict_step(
         step.run()
         pauses, taken = step.pauses, step.flow.now - step.pauses
     else:
-        pauses, taken = _through(jobs, _Fifo(rate / wide.lanes, wide.prefetch), channel)
+        pauses, taken = _through(jobs, _Fifo(rate / wide.word, wide.ahead), channel)
     words = sum(words for _, words in jobs)
     end = results + at["saying"] + at.get("ranking", 0)
     return StepPrediction(
         round(pauses + taken + end),
-        round(words * max(1.0, wide.lanes / rate)),
+        round(words * max(1.0, wide.word / rate)),
         round(pauses),
         round(taken - words),
     )
@@ -174,8 +175,8 @@ def _through(jobs: Jobs, fifo: _Fifo, channel: Channel) -> tuple[float, float]:
 
 def _reader(rate: float, wide: Wide, channel: Channel) -> Reader:
     """The reader of a channel that has all of its lines."""
-    ahead, line = channel.lines or LEAST_AHEAD, LINE / wide.lanes
-    return Reader(wide.lanes / rate, line, channel.latency, ahead, channel.lost)
+    ahead, line = channel.lines or LEAST_AHEAD, LINE / wide.word
+    return Reader(wide.word / rate, line, channel.latency, ahead, channel.lost)
 
 
 def _ports(
@@ -187,7 +188,7 @@ def _ports(
         window = max(window, math.ceil(channel.latency * channel.bytes_per_cycle / LINE) + 2)
     cached = (read_lines(m, position) + channel.lost) / position if shared else LEAST
     depth = max(2, wide.cache_prefetch // wide.keys) * wide.keys
-    loaders = Port(wide.channels, wide.lanes / LINE, window, wide.prefetch)
+    loaders = Port(wide.channels, wide.word / LINE, window, wide.prefetch)
     return [loaders, *(Port(wide.heads, cached, window, depth) for _ in CACHE)]
 
 

@@ -11,6 +11,7 @@ from allo.utils import get_np_struct_type
 from ..checkpoints.float_model import rotation
 from ..checkpoints.quantize import QuantizedModel
 from ..config import Architecture
+from ..ternary.words import ternary_words
 from .external.pages import with_pages
 from .families.model import job_layers, norm_names, terms
 from .nibble_words import pack_nibbles, pack_offsets
@@ -33,7 +34,8 @@ def paired(rows: np.ndarray, width: int, turned: int | None = None) -> np.ndarra
     """
     pairs = np.arange(width if turned is None else turned).reshape(2, -1).T.ravel()
     order = np.concatenate([pairs, np.arange(len(pairs), width)])
-    return rows.reshape(-1, width, *rows.shape[1:])[:, order].reshape(rows.shape)
+    heads = rows.reshape(len(rows) // width, width, *rows.shape[1:])
+    return heads[:, order].reshape(rows.shape)
 
 
 def by_turns(first: np.ndarray, second: np.ndarray, count: int) -> np.ndarray:
@@ -79,9 +81,11 @@ def channel_words(weights: QuantizedModel, wide: Wide) -> np.ndarray:
     """Every channel's weights in the order of their use: output by output, input by input.
 
     Raises:
-        NibbleError: four-bit weights are asked for, and the model's are others.
+        NibbleError, TernaryError: four-bit or ternary weights are asked for, and the model's are others.
     """
     rows = [by_channels(job, wide.channels) for job in _jobs(weights, wide, ".w")]
+    if wide.trits:
+        return ternary_words(np.concatenate(rows, axis=1), wide.trits)
     if wide.group:
         q, steps, offsets = (
             [by_channels(job, wide.channels) for job in _layer_jobs(weights, wide, suffix)]

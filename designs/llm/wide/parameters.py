@@ -8,6 +8,7 @@ from allo.errors import AlloError
 
 from ..conditions import check_design
 from ..config import Architecture
+from ..ternary.packing import bytes_of
 from .families.model import job_sizes
 
 MOST_READ = 1 << 24
@@ -38,6 +39,10 @@ class Wide:
         cache: where keys and values are: ``"chip"``; ``"external"``, behind memory ports that may wait,
             from which they are streamed ahead of their use; or ``"channels"``, in those of the weights,
             whose readers move both in an order that is known beforehand.
+        trits: ternary weights of a word, five in a byte (:mod:`..ternary`), the logits' among them; 0 for
+            weights of ``bits`` in words of ``lanes`` bytes.
+        weights: where weights are: ``"channels"`` of external memory, or ``"chip"``, one memory of the chip
+            for each element, which gives a word every cycle.
         block: activations that share a power of two, where each token has a step of its own
             (:mod:`..checkpoints.blocks`): those of a word of the elements, and with weights of 4 bits those
             of half a word, whose weights then have a step and an offset, too. 0 for static steps.
@@ -61,11 +66,28 @@ class Wide:
     cache_prefetch: int = 512
     keys: int = 1
     block: int = 0
+    trits: int = 0
+    weights: str = "channels"
 
     @property
     def activations(self) -> int:
         """Activations in a word that spreads to the elements: as many as a word has weights."""
-        return self.lanes * 8 // self.bits
+        return self.trits or self.lanes * 8 // self.bits
+
+    @property
+    def word(self) -> int:
+        """Bytes of a word of weights."""
+        return bytes_of(self.trits) if self.trits else self.lanes
+
+    @property
+    def last_weights(self) -> int:
+        """Weights of the logits in a word."""
+        return self.trits or self.lanes
+
+    @property
+    def ahead(self) -> int:
+        """Words that a loader may be ahead; memories of the chip need no more than keep it in step."""
+        return self.prefetch if self.weights == "channels" else 2
 
     @property
     def across(self) -> int:
@@ -96,7 +118,7 @@ def padded_vocab(config: Architecture, wide: Wide) -> int:
 
 def lists(config: Architecture, wide: Wide) -> int:
     """Lists of the largest logits: as many as the elements end logits in a cycle, so none waits."""
-    ended = -(-wide.channels * wide.lanes // config.d)
+    ended = -(-wide.channels * wide.last_weights // config.d)
     return min(wide.vector, 1 << (ended - 1).bit_length())
 
 
@@ -115,7 +137,7 @@ def job_words(config: Architecture, wide: Wide) -> tuple[tuple[int, ...], int]:
     jobs = tuple(outputs * inputs // at_once for outputs, inputs in job_sizes(config))
     if wide.bits == 4:
         jobs = tuple(words + -(-words // wide.described) for words in jobs)
-    return jobs, padded_vocab(config, wide) * config.d // (wide.channels * wide.lanes)
+    return jobs, padded_vocab(config, wide) * config.d // (wide.channels * wide.last_weights)
 
 
 def channel_size(config: Architecture, wide: Wide) -> int:
@@ -206,6 +228,7 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
             f"A unit takes one key a cycle from the memories of the chip, and not {wide.keys}.",
             help='have keys and values outside, cache="external", or keys=1.',
         )
+    _check_weights(wide)
     _check_top(config, wide)
     _check_channels(config, wide)
     read = (config.context - 1) * config.kv_heads // wide.heads
@@ -216,7 +239,9 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
             help=f"have more heads at once than {wide.heads}, or a shorter context than {config.context:,}.",
         )
     v, hd, what = wide.vector, config.head_dim, "lanes"
-    if wide.bits == 4:
+    if wide.trits:
+        what = "ternary weights of a word"
+    elif wide.bits == 4:
         what = f"weights of four bits that {wide.lanes} lanes take"
     _divides(what, wide.activations, "hidden width", config.d)
     _divides(what, wide.activations, "feed-forward width", config.ffn)
@@ -225,9 +250,43 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
     what = "heads" if config.heads == config.kv_heads else "heads of keys and values"
     _divides("heads at once", wide.heads, f"number of {what}", config.kv_heads)
     _divides("channels", wide.channels, "width of q, k and v together", job_sizes(config)[0][0])
-    _divides("elements of a vector", v, "number of lanes", wide.lanes)
+    if wide.trits:
+        _divides("elements of a vector", v, "number of ternary weights of a word", wide.trits)
+    else:
+        _divides("elements of a vector", v, "number of lanes", wide.lanes)
     _divides("elements of a vector", v, "width of a head", hd)
     _divides(f"elements of {wide.parts} rows of a norm", v * wide.parts, "hidden width", config.d)
+
+
+def _check_weights(wide: Wide) -> None:
+    """Whether weights can be what and where they are asked for."""
+    if wide.weights not in ("channels", "chip"):
+        raise WidthError(
+            f"The wide accelerator has no place called {wide.weights!r} for weights.",
+            help='weights is "channels" or "chip".',
+        )
+    if wide.weights == "chip" and wide.cache != "chip":
+        raise WidthError(
+            f"With weights on the chip, keys and values are not in {wide.cache!r} memory.",
+            help='take cache="chip", too.',
+        )
+    if not wide.trits:
+        return
+    if wide.trits < 4 or wide.trits & (wide.trits - 1):
+        raise WidthError(
+            f"A word has {wide.trits} ternary weights, which is no power of two, or less than 4.",
+            help="trits is 4, 8, 16 and so on, or 0.",
+        )
+    for what, is_asked in (
+        (f"{wide.bits} bits", wide.bits != 8),
+        (f"steps of tokens, block={wide.block}", wide.block > 0),
+        ('keys in their channels, cache="channels"', wide.cache == "channels"),
+    ):
+        if is_asked:
+            raise WidthError(
+                f"Ternary weights have no {what}.",
+                help="take trits with static steps, and bits and cache as they are by default.",
+            )
 
 
 def _check_channels(config: Architecture, wide: Wide) -> None:

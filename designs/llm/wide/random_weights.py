@@ -1,4 +1,4 @@
-"""A W8A8 or W4A8 model of any shape with random weights, whose activations are as large as trained ones."""
+"""A W8A8, W4A8 or ternary model of any shape: random weights, activations as large as trained ones."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ SPREAD = 30.0
 """Standard deviation of int8 weights and activations: their largest is four times as large."""
 STEP = 0.3
 """What a block adds to a residual of standard deviation 1."""
+TERNARY = (2 / 3) ** 0.5
+"""That of ternary weights."""
 SPREADS = {"q": SPREAD, "k": SPREAD, "v": SPREAD, "p": STEP, "gate": 1.5, "f1": 1.5, "f2": STEP}
 """Standard deviation of what a linear layer gives."""
 
@@ -21,7 +23,7 @@ GATED = SPREAD / 1.5
 
 
 def random_weights(
-    config: Architecture, seed: int = 0, bits: int = 8, block: int = 0
+    config: Architecture, seed: int = 0, bits: int = 8, block: int = 0, *, ternary: bool = False
 ) -> QuantizedModel:
     """Every array of the model, drawn from a seed.
 
@@ -30,6 +32,7 @@ def random_weights(
             share a step.
         block: activations that share a power of two, where each token has a step of its own; weights of 4
             bits then have steps and offsets of groups of as many inputs.
+        ternary: whether all weights are -1, 0 and 1, a third of them each.
     """
     rng = np.random.default_rng(seed)
     arrays: dict[str, np.ndarray] = {}
@@ -68,9 +71,11 @@ def random_weights(
             steps = np.clip(np.rint(most / MOST_Q), 1, MOST_STEP)
             q = np.clip(np.rint(groups / steps), -MOST_Q, MOST_Q)
             weights = (q * steps).reshape(outputs, inputs)
+        if ternary:
+            arrays[name + ".w"] = rng.integers(-1, 2, (outputs, inputs), np.int8)
         if name + ".w" not in arrays:
             arrays[name + ".w"] = np.clip(np.rint(weights), -127, 127).astype(np.int8)
-        factor = spread / (SPREAD * SPREAD * inputs**0.5)
+        factor = spread / ((TERNARY if ternary else SPREAD) * SPREAD * inputs**0.5)
         if block:
             factor *= (GATED if name.endswith("f2") else 1.0) / (1 << finest)
         arrays[name + ".s"] = factor * (1 + small(outputs, spread=0.1))

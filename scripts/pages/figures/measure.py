@@ -127,6 +127,7 @@ BENCHMARKS = (
         slow=True,
     ),
     Benchmark(("llm",), "llm_channels", slow=True),
+    Benchmark(("ternary",), "llm_ternary", slow=True),
     Benchmark(("polybench",), "rtl_polybench", ("--report",), slow=True),
     Benchmark(("polybench",), "rtl_polybench", ("--report", "--equal-pairs"), slow=True),
 )

@@ -30,7 +30,7 @@ def step_bytes(config: Architecture, wide: Wide, position: int) -> dict[str, int
     kept = LINE * lines * config.layers * config.kv_heads
     sums = all_sums(config, padded_vocab(config, wide))
     return {
-        "weights": wide.channels * wide.lanes * channel_size(config, wide),
+        "weights": wide.channels * wide.word * channel_size(config, wide),
         "affine": 4 * per_sum * sums,
         "norm_table": 4 * per_element * (2 * config.layers + 1) * config.d,
         "token_table": 4 * config.d,

@@ -22,8 +22,8 @@ def fetched(bits: int, words: int, name: str) -> Kernel:
 
 
 def loading(z: Sizes) -> Stage:
-    """One loader a channel: reads its weights ahead of their use, as far as ``prefetch`` words."""
-    C, L, PREFETCH = z.wide.channels, z.wide.lanes, z.wide.prefetch
+    """One loader a channel: reads its weights ahead of their use, as far as ``ahead`` words."""
+    C, L, PREFETCH = z.wide.channels, z.wide.word, z.wide.ahead
     WORDS = channel_size(z.model, z.wide)
     kernel = fetched(8 * L, WORDS, "weights")
     FETCH = kernel.template
@@ -167,7 +167,7 @@ def multiplying(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        words: Stream[UInt(8 * L), z.wide.prefetch][C], inputs: Stream[UInt(8 * K + MORE), DEPTH][C],
+        words: Stream[UInt(8 * L), z.wide.ahead][C], inputs: Stream[UInt(8 * K + MORE), DEPTH][C],
         sums: Stream[int32, 4][C],
     ):  # fmt: skip
         @df.kernel(mapping=[C])

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...checkpoints.quantize import finest_shift
 from ...config import Architecture
+from ...ternary.elements import TOTAL
 from ..families.model import job_sizes, terms
 from ..parameters import Wide, padded_vocab
 from ..tokens.nibbles import MORE
@@ -100,7 +101,12 @@ class Sizes:
 
     @property
     def more(self) -> int:
-        """Bits above a word that spreads to the elements: ``extra``, or of each half also its sum."""
+        """Bits above a word that spreads to the elements.
+
+        They are ``extra``, or of each half also its sum, or with ternary weights the sum of all words so far.
+        """
+        if self.wide.trits:
+            return TOTAL
         return 2 * MORE if self.wide.group else self.extra
 
     @property

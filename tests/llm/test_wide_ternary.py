@@ -1,0 +1,100 @@
+"""The wide accelerator with ternary weights on the chip: logits of the reference, foretold cycles."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from allo.backend.sim import MemoryChannel, PerBank
+from allo.designs.llm.config import Architecture, GPTConfig
+from allo.designs.llm.ternary.levels import TernaryError
+from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.cycles import Channel, predict_step
+from allo.designs.llm.wide.host import decode, fill_cache
+from allo.designs.llm.wide.memories import make_memories
+from allo.designs.llm.wide.parameters import Wide, WidthError, channel_size, check_wide
+from allo.designs.llm.wide.random_weights import random_weights
+
+CONFIG = GPTConfig(layers=1, d=32, heads=4, ffn=64, context=16, vocab=30)
+TRITS = Wide(channels=2, trits=8, vector=4, heads=2, parts=4, weights="chip")
+LLAMA = Architecture(
+    family="llama", layers=1, d=32, heads=4, kv_heads=2, head_dim=8, ffn=64, context=16, vocab=30,
+    activation="silu", eps=1e-5, rms=True, gated=True, biases=(), rotary=(1.0, 0.5, 0.2, 0.1),
+)  # fmt: skip
+TOKENS = np.array([3, 29, 0, 17, 17], np.int32)
+
+
+def assert_speaks(module, config, wide: Wide) -> None:
+    weights = random_weights(config, seed=7, ternary=True)
+    memories = make_memories(weights, wide)
+    expected = fill_cache(memories, weights, wide, TOKENS)
+    got = decode(module, weights, memories, int(TOKENS[-1]), len(TOKENS) - 1)
+    assert np.array_equal(got.view(np.uint32), expected.view(np.uint32))
+
+
+@pytest.mark.parametrize("config", [CONFIG, LLAMA], ids=["gpt2", "llama"])
+def test_logits_on_the_cpu_are_those_of_the_reference(config):
+    """With words of 16 weights in 4 bytes, of which 4 weights are not used."""
+    wide = dataclasses.replace(TRITS, trits=16)
+    assert_speaks(schedule(config, wide).build(target="simulator"), config, wide)
+
+
+def test_logits_of_the_hardware_are_those_of_the_reference_and_its_cycles_are_foretold():
+    """Nothing that a channel gives matters to weights on the chip, and the elements have no multipliers."""
+    module = schedule(CONFIG, TRITS).build(target="verilog", simulator="jit", clock_mhz=300)
+    assert_speaks(module, CONFIG, TRITS)
+    foretold = predict_step(module.report, CONFIG, TRITS, len(TOKENS) - 1, Channel(1, 33))
+    assert abs(foretold.cycles / module.cycles - 1) < 0.03, (foretold, module.cycles)
+    assert foretold.starved == 0
+    element = next(f for f in module.report.functions if f.name == "multiply_trits")
+    assert element.resources.get("dsp", 0) == 0
+    assert [loop.ii for loop in element.loops[0].children] == [1, 1]
+
+
+def test_ternary_weights_may_come_from_channels_that_are_waited_for():
+    """A word of two bytes in two cycles."""
+    wide = dataclasses.replace(TRITS, weights="channels", prefetch=32)
+    channels = [MemoryChannel(f"hbm[{n}]", 1, latency=33) for n in range(wide.channels)]
+    module = schedule(CONFIG, wide).build(
+        target="verilog", simulator="jit", clock_mhz=300, memory={"weights": PerBank(channels)}
+    )
+    assert_speaks(module, CONFIG, wide)
+
+
+def test_logits_of_verilator_are_those_of_the_reference():
+    module = schedule(CONFIG, TRITS).build(target="verilog", simulator="verilator", clock_mhz=300)
+    assert_speaks(module, CONFIG, TRITS)
+
+
+def test_a_channel_holds_five_weights_a_byte():
+    config = GPTConfig(layers=1, d=1024, heads=16, ffn=4096, context=16, vocab=4096)
+    wide = Wide(channels=128, trits=128, vector=32, heads=16, weights="chip")
+    assert wide.word == 26
+    assert channel_size(config, wide) == (12 + 4) * 1024 * 1024 // (128 * 128)
+
+
+def test_a_model_of_eight_bits_is_refused():
+    with pytest.raises(TernaryError, match="is not ternary, which are -1, 0 and 1, and"):
+        make_memories(random_weights(CONFIG, seed=7), TRITS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"trits": 24}, "A word has 24 ternary weights, which is no power of two, or less than 4."),
+        ({"trits": 64}, "The 64 ternary weights of a word do not divide the hidden width, 32."),
+        ({"bits": 4}, "Ternary weights have no 4 bits."),
+        ({"weights": "board"}, "The wide accelerator has no place called 'board' for weights."),
+        (
+            {"cache": "external"},
+            "With weights on the chip, keys and values are not in 'external' memory.",
+        ),
+    ],
+    ids=["trits", "width", "bits", "place", "cache"],
+)
+def test_what_does_not_fit_is_refused(changed: dict[str, object], message: str):
+    with pytest.raises(WidthError) as error:
+        check_wide(CONFIG, dataclasses.replace(TRITS, **changed))
+    assert error.value.args[0] == message
