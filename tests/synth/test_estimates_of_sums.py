@@ -37,6 +37,21 @@ def test_sums_of_many_terms_are_rows_of_full_adders(terms: int, device: str, yos
     assert counted(sum_of(terms), device)["lut"] == pytest.approx(yosys, rel=0.12)
 
 
+@pytest.mark.parametrize(("second", "yosys"), [("%a", 8), ("%b", 23)])
+def test_a_term_that_is_there_twice_takes_no_adders(second: str, yosys: int) -> None:
+    """Two of three equal bits are the carry, and the third is the sum."""
+    text = "\n".join(
+        [
+            "hw.module @m(in %x: i8, in %a: i8, in %b: i8, out r: i8) {",
+            "  %0 = comb.add %x, %a : i8",
+            f"  %1 = comb.add %0, {second} : i8",
+            "  hw.output %1 : i8",
+            "}",
+        ]
+    )
+    assert counted(text, "ecp5")["lut"] == pytest.approx(yosys, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "read", "device", "yosys"),
     [

@@ -153,3 +153,63 @@ hw.module @top(in %clk : !seq.clock, in %s : i3, out o : i2) {
 }
 """
     assert whole(module_resources(read_netlist(text), "xcup"), "top") == {"ff": 2}
+
+
+@pytest.mark.parametrize(
+    ("taken", "flops"),
+    [("comb.mux %e, %w, %q", 4), ("comb.mux %e, %w, %k", 4), ("comb.xor %w, %q", 8)],
+    ids=["kept", "kept behind another choice", "not kept"],
+)
+def test_upper_bits_that_take_the_same_or_are_kept_are_one(taken: str, flops: int) -> None:
+    """As Yosys 0.70 has it for ``q <= e ? {{4{a[3]}}, a[3:0]} : q``, and with one choice more."""
+    found = one_module(
+        "%s = comb.extract %a from 3 : (i8) -> i1",
+        "%u = comb.replicate %s : (i1) -> i4",
+        "%l = comb.extract %a from 0 : (i8) -> i4",
+        "%w = comb.concat %u, %l : i4, i4",
+        "%t = comb.extract %a from 2 : (i8) -> i1",
+        "%y = comb.replicate %t : (i1) -> i5",
+        "%m = comb.extract %a from 0 : (i8) -> i3",
+        "%v = comb.concat %y, %m : i5, i3",
+        "%k = comb.mux %t, %v, %q : i8",
+        f"%n = {taken} : i8",
+        "%q = seq.compreg %n, %clk : i8",
+        "hw.output %q, %a : i8, i8",
+    )
+    assert found["ff"] == flops
+
+
+INNER = """\
+hw.module private @inner(in %clk : !seq.clock, in %e : i1, in %a : i8, in %b : i8, out p : i8, out q : i8) {{
+  %p = seq.compreg.ce %a, %clk, %e : i8
+  %q = seq.compreg.ce %b, %clk, %e : i8
+  hw.output %p, %q : i8, i8
+}}
+hw.module @top(in %clk : !seq.clock, in %e : i1, in %x : i8, in %y : i8, out o : i8, out w : i5, out v : i3){{
+  %n = comb.xor %x, %y : i8
+  %p1, %q1 = hw.instance "one" @inner({clk}, e: %e: i1, a: %x: i8, b: {first}: i8) -> (p: i8, q: i8)
+  %p2, %q2 = hw.instance "two" @inner({clk}, e: %e: i1, a: %n: i8, b: {second}: i8) -> (p: i8, q: i8)
+  %o = comb.and %p1, %p2, {seen} : i8
+  %w = comb.extract {low} from 0 : (i8) -> i5
+  %v = comb.extract {high} from 4 : (i8) -> i3
+  hw.output %o, %w, %v : i8, i5, i3
+}}
+"""
+
+
+def two_inner(**joined: str) -> dict[str, int]:
+    text = INNER.format(clk="clk: %clk: !seq.clock", **joined)
+    return whole(module_resources(read_netlist(text), "xcup"), "top")
+
+
+@pytest.mark.parametrize(("second", "flops"), [("%n", 16), ("%y", 24)])
+def test_inputs_that_are_the_same_in_all_places_have_one_register(second: str, flops: int) -> None:
+    """As Yosys has it for ``x`` and what else there is."""
+    found = two_inner(first="%x", second=second, seen="%q1, %q2", low="%q1", high="%q2")
+    assert found["ff"] == flops
+
+
+def test_what_no_place_reads_of_an_output_is_not_made() -> None:
+    """One place reads bits 0 to 4 of ``q``, another one bits 4 to 6; both keep the same bits 0 to 6."""
+    found = two_inner(first="%y", second="%y", seen="%p1", low="%q1", high="%q2")
+    assert found["ff"] == 8 + 8 + 7

@@ -35,11 +35,12 @@ from .drawn import DrawnModule, bits_of_type, inputs_of
 from .fold import Folding
 from .memory import Memory
 from .merging.echoes import Driven, Echoes
-from .merging.given import NOTHING_GIVEN, Inputs
+from .merging.given import NOTHING_AROUND, Around, Given
 from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
-from .merging.settled import NOTHING_SETTLED, Settled, settled_bits, with_settled
-from .merging.twins import NO_TWINS, Twins, twins_of
+from .merging.registers import NOTHING_KNOWN, Registers
+from .merging.settled import settled_bits, with_settled
+from .merging.twins import own_size, twins_of
 from .nodes import (
     ONE,
     ZERO,
@@ -51,6 +52,7 @@ from .nodes import (
     extended,
     is_constant,
     join,
+    read_of,
     repeat,
     significant,
     width_of,
@@ -67,9 +69,8 @@ class Graph(Folding):
         family: what the module is to be made of.
         inside: by module, what drives its output ports. Outputs that are one value, or known, are so
             outside of their module too, and so are words of one input behind as many registers.
-        settled: bits of registers that are known.
-        given: what is known of the inputs.
-        twins: registers that others stand for.
+        known: what is known of registers.
+        around: what is known of the inputs, and which outputs are read.
 
     Attributes:
         merged: (registers one behind another, bits) that instances have and that are one to synthesis.
@@ -83,12 +84,12 @@ class Graph(Folding):
         module: DrawnModule,
         inside: Mapping[str, Driven],
         family: Cells,
-        settled: Settled = NOTHING_SETTLED,
-        given: Inputs = NOTHING_GIVEN,
-        twins: Twins = NO_TWINS,
+        known: Registers = NOTHING_KNOWN,
+        around: Around = NOTHING_AROUND,
     ) -> None:
         super().__init__(family)
-        self._settled, self._twins = settled, twins
+        self._known_of, self._heard = known, around.heard
+        self._ports = list(module.outputs)
         self.memories: dict[str, Memory] = {}
         self.outputs: list[Value] = []
         self.calls: list[tuple[Instance, list[Value]]] = []
@@ -104,15 +105,20 @@ class Graph(Folding):
         self._added: dict[str, tuple[str, Value, Value]] = {}
         self.merged: list[tuple[int, int]] = []
         self._kept: dict[tuple[object, ...], KeptBits] = {}
-        self._read(module, inside, given)
+        self._read(module, inside, around.given)
 
     # --- the module --------------------------------------------------------------------
 
-    def _read(self, module: DrawnModule, inside: Mapping[str, Driven], given: Inputs) -> None:
+    def _read(
+        self, module: DrawnModule, inside: Mapping[str, Driven], given: Mapping[str, Given]
+    ) -> None:
         for port, width in module.inputs.items():
             name, drawn = port[1:], self._node("input", max(1, width))
             self._values[port] = given[name].seen(drawn) if name in given else drawn
             self.inputs[name] = drawn[0][0]
+        for name, its in given.items():
+            if its.same:
+                self._values[f"%{name}"] = self._values[f"%{its.same}"]
         for op in module.ops:
             place = op.location.shown
             if isinstance(op, MemoryOp):
@@ -133,12 +139,12 @@ class Graph(Folding):
                     self._values[result] = value
                     continue
                 heard = echoes.of(instance, driven, port)
-                known = same.get(value) or heard or self._node("input", bits_of_type(kind))
-                self.instance_outputs.setdefault(known[0][0], (number, port))
-                self._values[result] = known
-                echoes.add(instance, driven, port, known)
+                shown = same.get(value) or heard or self._node("input", bits_of_type(kind))
+                self.instance_outputs.setdefault(shown[0][0], (number, port))
+                self._values[result] = shown
+                echoes.add(instance, driven, port, shown)
                 if value:
-                    same[value] = known
+                    same[value] = shown
             self.merged += echoes.merged_of(instance, driven)
         for op in module.ops:
             if isinstance(op, Register):
@@ -149,7 +155,7 @@ class Graph(Folding):
                 continue
             data, controls, detail = self._inputs(early)
             node = self.nodes[number]
-            node.operands, node.detail = (data, *controls), detail
+            node.operands, node.detail = (cut(data, 0, node.width), *controls), detail
         for op in module.ops:
             if isinstance(op, Write):
                 memory, where, word, enable = op.operands
@@ -175,7 +181,7 @@ class Graph(Folding):
     def _register(self, op: Register) -> Value:
         """A register whose data is known; bits that extend it are one."""
         data, controls, detail = self._inputs(op)
-        data = join(with_settled(data, self._settled.get(op.result, {})))
+        data = join(with_settled(data, self._known_of.settled.get(op.result, {})))
         never = detail.endswith("r") or self._family.merges
         if never and all(node == ZERO for node, _, _ in data):
             return data
@@ -196,7 +202,11 @@ class Graph(Folding):
 
     def roots(self) -> list[Value]:
         """What is read from outside of the graph: by outputs, modules inside, and memories."""
-        values = list(self.outputs)
+        values = [
+            part
+            for port, value in zip(self._ports, self.outputs, strict=False)
+            for part in read_of(value, self._heard.get(port))
+        ]
         for _, joined in self.calls:
             values += joined
         for memory in self.memories.values():
@@ -205,7 +215,12 @@ class Graph(Folding):
             values += [address for address, _ in memory.reads]
         return values
 
-    def newly_settled(self) -> dict[str, dict[int, int]]:
+    def found(self) -> Registers:
+        """What the graph shows of registers that was not known before."""
+        settled = self._newly_settled() if self._family.controls_join else {}
+        return Registers(settled, self._new_twins(), self._new_sizes())
+
+    def _newly_settled(self) -> dict[str, dict[int, int]]:
         """The registers of which bits are known that were not known before."""
         found = {}
         read = bits_read(self.nodes, self.roots())
@@ -215,7 +230,7 @@ class Graph(Folding):
             return node.kind != "logic" or read.get(number, 0) <= node.width
 
         for name, op in self._defined.items():
-            if not isinstance(op, Register) or name in self._twins:
+            if not isinstance(op, Register) or name in self._known_of.twins:
                 continue
             data, _, detail = self._inputs(op)
             resets = detail.endswith("r")
@@ -224,17 +239,29 @@ class Graph(Folding):
                 found[name] = bits
         return found
 
-    def new_twins(self) -> dict[str, str]:
+    def _new_twins(self) -> dict[str, str]:
         """The registers that hold what one on the way round holds, and that was not known before."""
         if not self._early:
             return {}
         registers = []
         for name in dict.fromkeys([*self._early, *self._defined]):
             op = self._defined[name]
-            if isinstance(op, Register) and name not in self._twins:
+            if isinstance(op, Register) and name not in self._known_of.twins:
                 data, controls, detail = self._inputs(op)
                 registers.append((name, self._values[name], (data, *controls, detail)))
         return {name: of for name, of in twins_of(registers).items() if of in self._early}
+
+    def _new_sizes(self) -> dict[str, int]:
+        """The registers on the way round whose upper bits are all one, and that was not known before."""
+        sizes = {}
+        for name in self._early:
+            op = self._defined[name]
+            if not isinstance(op, Register) or name in self._known_of.settled:
+                continue
+            size = own_size(self.nodes, self._values[name], self._inputs(op)[0])
+            if size < self._known_of.sizes.get(name, op.width):
+                sizes[name] = size
+        return sizes
 
     def _parts(self, data: Value, known: tuple[int, ...]) -> list[Value]:
         """A register's bits apart, as synthesis takes them: ``known``, what a reset may make, all other."""
@@ -263,7 +290,7 @@ class Graph(Folding):
                 stack.pop()
                 path.pop(top, None)
                 continue
-            op, twin = self._defined[top], self._twins.get(top)
+            op, twin = self._defined[top], self._known_of.twins.get(top)
             missing = [
                 operand
                 for operand in ((twin,) if twin else op.operands)
@@ -288,13 +315,15 @@ class Graph(Folding):
         held = next(
             name
             for name in names
-            if isinstance(self._defined[name], Register) and name not in self._twins
+            if isinstance(self._defined[name], Register) and name not in self._known_of.twins
         )
         op = self._defined[held]
         self._section, self._place = op.section, op.location.shown
-        node = self._node("register", op.width)
+        size = self._known_of.sizes.get(held, op.width)
+        node = self._node("register", size)
         self._early[held] = node[0][0]
-        self._values[held] = join(with_settled(node, self._settled.get(held, {})))
+        value = extended(node, op.width, signed=True)
+        self._values[held] = join(with_settled(value, self._known_of.settled.get(held, {})))
 
     def _compute(self, op: Operation) -> Value:
         known = self._values
@@ -418,20 +447,3 @@ class Graph(Folding):
             return self._once("shift", op.width, (moved, amount), way)
         kept = self._once("shift", size, (cut(moved, 0, size), amount), way)
         return extended(kept, op.width, signed=signed)
-
-
-def settled_graph(
-    module: DrawnModule, inside: Mapping[str, Driven], family: Cells, given: Inputs = NOTHING_GIVEN
-) -> Graph:
-    """The graph of a module without registers that are others, and bits that only ever get one value."""
-    settled: dict[str, dict[int, int]] = {}
-    twins: dict[str, str] = {}
-    while True:
-        graph = Graph(module, inside, family, settled, given, twins)
-        found = graph.newly_settled() if family.controls_join else {}
-        same = graph.new_twins()
-        if not found and not same:
-            return graph
-        for name, bits in found.items():
-            settled.setdefault(name, {}).update(bits)
-        twins = {name: same.get(of, of) for name, of in twins.items()} | same

@@ -74,6 +74,15 @@ class Cover:
             self._add("", {kind: -count for kind, count in cost.items()})
         return self.costs
 
+    def heard(self) -> dict[tuple[int, str], int]:
+        """The bits that are read of the outputs of modules inside, by their number and port.
+
+        No cost can be asked for behind it. What is not there is read whole.
+        """
+        self._want(self._graph.roots())
+        places = self._graph.instance_outputs.items()
+        return {place: self._nodes[number].wanted for number, place in places}
+
     def _through_logic(self, value: Value) -> bool:
         return any(n >= 0 and self._nodes[n].kind not in ("register", "input") for n, _, _ in value)
 

@@ -10,13 +10,15 @@ from allo.backend.devices import Cells, SignalDelays, family
 
 from ..netlist.memories import Memory
 from ..netlist.modules import Netlist
-from .build import Graph, settled_graph
+from .build import Graph
 from .cover import Costs, Cover
-from .drawn import DrawnModule, drawn_modules, inputs_of
+from .drawn import DrawnModule, bits_of_type, drawn_modules, inputs_of
 from .memory import memory_cost
 from .merging.echoes import Driven
-from .merging.given import Given, Joined
+from .merging.given import NOTHING_AROUND, Around, Joined
 from .merging.inline import with_fifos
+from .merging.registers import NOTHING_KNOWN
+from .nodes import mask
 from .paths import ModuleTiming, Path, Step
 from .timing import Timer
 
@@ -60,9 +62,9 @@ def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources
     drives: dict[str, Driven] = {}
     timings: dict[str, ModuleTiming] = {}
     modules = list(with_fifos(drawn_modules(netlist), products=record.cells.merges))
-    given = _given(modules, record.cells)
+    around = _around(modules, record.cells)
     for module in modules:
-        graph = settled_graph(module, drives, record.cells, given.get(module.name, {}))
+        graph = settled_graph(module, drives, record.cells, around.get(module.name, NOTHING_AROUND))
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
         driven = Driven.of(outputs, graph.nodes, graph.inputs)
         cover = Cover(graph, record.cells)
@@ -85,13 +87,28 @@ def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources
     return found
 
 
-def _given(modules: Sequence[DrawnModule], cells: Cells) -> dict[str, dict[str, Given]]:
-    """What is known of the inputs of the modules that others have; those come before the others."""
+def settled_graph(
+    module: DrawnModule,
+    inside: Mapping[str, Driven],
+    family: Cells,
+    around: Around = NOTHING_AROUND,
+) -> Graph:
+    """The graph of a module without registers that are others, and bits that only ever get one value."""
+    known = NOTHING_KNOWN
+    while True:
+        graph = Graph(module, inside, family, known, around)
+        found = graph.found()
+        if found == NOTHING_KNOWN:
+            return graph
+        known = known.joined(found)
+
+
+def _around(modules: Sequence[DrawnModule], cells: Cells) -> dict[str, Around]:
+    """What is known around the modules that others have; those come before the others."""
     inner = {module.name for module in modules}
     having = [m for m in modules if any(i.module in inner for i in m.instances)]
-    found: dict[str, dict[str, Given]] = {}
     if not having:
-        return found
+        return {}
     drives: dict[str, Driven] = {}
     for module in modules:
         graph = Graph(module, drives, cells)
@@ -99,11 +116,15 @@ def _given(modules: Sequence[DrawnModule], cells: Cells) -> dict[str, dict[str, 
         drives[module.name] = Driven.of(outputs, graph.nodes, graph.inputs)
     joined = Joined()
     for module in reversed(having):
-        found[module.name] = joined.given(module.name)
-        graph = Graph(module, drives, cells, given=found[module.name])
-        for instance, values in graph.calls:
-            joined.add(instance.module, dict(zip(inputs_of(instance), values, strict=True)))
-    return {name: joined.given(name) for name in inner}
+        graph = Graph(module, drives, cells, around=joined.around(module.name))
+        heard = Cover(graph, cells).heard()
+        for number, (instance, values) in enumerate(graph.calls):
+            read = {
+                port: heard.get((number, port), mask(0, bits_of_type(kind)))
+                for _, port, kind in instance.outputs
+            }
+            joined.add(instance.module, dict(zip(inputs_of(instance), values, strict=True)), read)
+    return {name: joined.around(name) for name in inner}
 
 
 def has_ultra(device: str) -> bool:

@@ -137,6 +137,14 @@ def cut(value: Value, low: int, width: int) -> Value:
     return tuple(runs)
 
 
+def read_of(value: Value, bits: int | None) -> list[Value]:
+    """The parts of a value that are some of its bits; all of it for None."""
+    if bits is None or bits == mask(0, width_of(value)):
+        return [value]
+    whole = (0, 0, width_of(value))
+    return [cut(value, low, count) for _, low, count in pieces(whole, bits)]
+
+
 def join(values: list[Value]) -> Value:
     """Values one above the other, the lowest first, with runs that follow one another made one."""
     runs: list[Run] = []

@@ -1,6 +1,7 @@
-"""What the inputs of a module are known to be, for a synthesiser flattens the design.
+"""What is known around a module, for a synthesiser flattens the design.
 
-Bits that extend a number in every place that has the module are known inside it, too, and so is a constant.
+Bits that extend a number in every place that has the module are known inside it, too, and so is a constant,
+and that an input is another one. What no place reads of an output is not made.
 """
 
 from __future__ import annotations
@@ -15,17 +16,24 @@ from ..nodes import Value, cut, extended, is_constant, significant, width_of
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is known of an input: its bits without those that extend it, or the constant that it is."""
+    """What is known of an input.
 
-    size: int
+    Attributes:
+        size: its bits without those that extend it; ``signed``: whether its sign does.
+        constant: what it always is.
+        same: the input in front of it that has the same value.
+    """
+
+    size: int = 0
     signed: bool = False
     constant: Value = ()
+    same: str = ""
 
     @classmethod
     def of(cls, values: Sequence[Value]) -> Given | None:
         """What is known where an input is joined to one of these values; None where it may be anything."""
         if is_constant(values[0]) and all(value == values[0] for value in values):
-            return cls(0, constant=values[0])
+            return cls(constant=values[0])
         sizes = [significant(value) for value in values]
         signed = any(by_sign for _, by_sign in sizes)
         size = max(bits + (signed and not by_sign) for bits, by_sign in sizes)
@@ -40,23 +48,49 @@ class Given:
 
 type Inputs = Mapping[str, Given]
 """What is known of the inputs of one module, by port."""
-NOTHING_GIVEN: Inputs = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is known around a module.
+
+    Attributes:
+        given: of its inputs.
+        heard: the bits of its outputs that are read, as the bits of an integer; all of one that is not there.
+    """
+
+    given: Inputs = MappingProxyType({})
+    heard: Mapping[str, int] = MappingProxyType({})
+
+
+NOTHING_AROUND = Around()
 
 
 class Joined:
-    """The values that the inputs of modules are joined to, as the modules around them are read."""
+    """What modules are joined to, as the modules around them are read."""
 
     def __init__(self) -> None:
         self._values: defaultdict[str, defaultdict[str, list[Value]]] = defaultdict(
             lambda: defaultdict(list)
         )
+        self._heard: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
 
-    def add(self, module: str, ports: Mapping[str, Value]) -> None:
-        """One place that has a module."""
+    def add(self, module: str, ports: Mapping[str, Value], heard: Mapping[str, int]) -> None:
+        """One place that has a module: the values of its inputs, and the bits read of its outputs."""
         for port, value in ports.items():
             self._values[module][port].append(value)
+        for port, bits in heard.items():
+            self._heard[module][port] |= bits
 
-    def given(self, module: str) -> dict[str, Given]:
-        """What is known of the inputs of a module, once all that have it are read."""
-        found = {port: Given.of(values) for port, values in self._values[module].items()}
-        return {port: known for port, known in found.items() if known is not None}
+    def around(self, module: str) -> Around:
+        """What is known around a module, once all that have it are read."""
+        given: dict[str, Given] = {}
+        first: dict[tuple[Value, ...], str] = {}
+        for port, values in self._values[module].items():
+            known = Given.of(values)
+            same = first.setdefault(tuple(values), port)
+            if same != port and (known is None or not known.constant):
+                known = Given(same=same)
+            if known is not None:
+                given[port] = known
+        return Around(given, self._heard[module])

@@ -114,8 +114,16 @@ class Sums:
         carry are functions too.
         """
         words: list[int] = []
+        alike = 0
+        """Columns whose first adder has a bit twice: the other one is its sum, and that one its carry.
+
+        Where signs are extended Yosys keeps the adders.
+        """
         for at, count, runs in aligned([cut(term, 0, width) for term in self.terms[number]]):
             added = [run for run in runs if run[0] != ZERO]
+            first = [run for run in added[:3] if run[0] >= 0 and run[1] >= 0]
+            if len(first) > len(set(first)):
+                alike |= mask(at, count)
             repeated = all(run[1] < 0 or run[0] < 0 for run in added)
             for height in range(len(added)):
                 if height == len(words):
@@ -131,8 +139,9 @@ class Sums:
                     continue
                 a, b, c = row
                 carried = a & b | a & c | b & c
-                total += carried.bit_count()
+                total += (carried & ~alike).bit_count()
                 words += [a | b | c, carried << 1 & mask(0, width)]
+                alike = 0
         return total
 
 
