@@ -31,6 +31,7 @@ class Engine:
         prefetch: words a channel's loader may be ahead, P.
         gelu_interval: cycles between two words of the activation function.
         bits: of a weight, b_W; the logits' weights have 8.
+        trits: ternary weights of a word, the logits' among them; 0 for weights of ``bits``.
     """
 
     channels: int = 32
@@ -40,11 +41,12 @@ class Engine:
     prefetch: int = 1024
     gelu_interval: int = 4
     bits: int = 8
+    trits: int = 0
 
     @property
     def weights(self) -> int:
         """Weights of a word, k = 8 L / b_W."""
-        return self.lanes * 8 // self.bits
+        return self.trits or self.lanes * 8 // self.bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def words_of_logits(model: Transformer, engine: Engine, shares: int = 1) -> floa
     """(13) for the logits: V_p d / (C L), with the vocabulary padded to whole words of every share."""
     unit = max(engine.channels, engine.vector) * shares
     padded = -(-model.vocab // unit) * unit
-    return padded * model.hidden / (engine.channels * engine.lanes * shares)
+    return padded * model.hidden / (engine.channels * (engine.trits or engine.lanes) * shares)
 
 
 def time_of_words(words: float, ahead: float, rate: float, uses: int = 1) -> tuple[float, float]:

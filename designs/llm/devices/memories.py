@@ -8,6 +8,7 @@ import numpy as np
 
 from ..checkpoints.quantize import QuantizedModel
 from ..config import Architecture
+from ..ternary.words import ternary_words
 from ..wide.memories import Memories, by_channels, make_memories, padded, together, words_of
 from ..wide.parameters import Wide
 from .parameters import Devices, Share, share_of
@@ -78,9 +79,13 @@ def deal(weights: QuantizedModel, wide: Wide, devices: Devices) -> DeviceMemorie
     head_affine = [
         together([_head(weights, share, part, suffix) for suffix in (".s", ".b")]) for part in parts
     ]
+    if wide.trits:
+        behind = np.stack([ternary_words(head, wide.trits) for head in heads])
+    else:
+        behind = words_of(np.stack(heads), 8 * wide.lanes)
     constant = (
         words,
-        words_of(np.stack(heads), 8 * wide.lanes),
+        behind,
         affine,
         words_of(np.stack(head_affine), 64 * v),
         gains[:, :-rows],

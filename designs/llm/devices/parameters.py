@@ -85,10 +85,11 @@ def share_of(config: Architecture, wide: Wide, devices: Devices) -> Share:
             help='use cache="chip".',
         )
     check_wide(config, wide)
+    taken = "ternary weights of a word" if wide.trits else "lanes"
     inner, ffn, heads = config.d // p1, config.ffn // p1, config.heads // p1
     for what, part, of, whole in (
-        ("lanes", wide.lanes, "width of a share's heads", inner),
-        ("lanes", wide.lanes, "feed-forward width of a share", ffn),
+        (taken, wide.activations, "width of a share's heads", inner),
+        (taken, wide.activations, "feed-forward width of a share", ffn),
         ("channels", wide.channels, "width of a share's heads", inner),
         ("channels", wide.channels, "feed-forward width of a share", ffn),
         ("heads at once", wide.heads, "heads of a share", heads),

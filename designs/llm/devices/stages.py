@@ -30,12 +30,13 @@ def fetching(z: Sizes, device: Device, outputs: int) -> tuple[Stage, Stage, Stag
     Args:
         outputs: logits of a share, on the devices that have them.
     """
-    C, L, V, STEPS, ROWS = z.wide.channels, z.wide.lanes, z.wide.vector, z.steps, z.rows
+    C, L, V, STEPS, ROWS = z.wide.channels, z.wide.word, z.wide.vector, z.steps, z.rows
     P, P1, LAST = device.parts * device.stages, device.parts, device.is_last
     DEV, T = device.number, device.part
     SUMS = z.layers * (z.qkv + z.d + z.up + z.d)
-    WORDS = z.layers * (z.qkv * z.d + z.d * z.inner + z.up * z.d + z.d * z.ffn) // (C * L)
-    BEHIND, GAINS = outputs * z.d // (C * L), 2 * z.layers * ROWS
+    WORDS = z.layers * (z.qkv * z.d + z.d * z.inner + z.up * z.d + z.d * z.ffn)
+    WORDS = WORDS // (C * z.wide.activations)
+    BEHIND, GAINS = outputs * z.d // (C * z.wide.last_weights), 2 * z.layers * ROWS
     weight = fetched(8 * L, WORDS, "weights"), fetched(8 * L, BEHIND, "head_weights")
     factor = fetched(64 * V, SUMS // V, "affine"), fetched(64 * V, outputs // V, "head_affine")
     gain = fetched(64 * V, GAINS, "gain"), fetched(64 * V, ROWS, "last_gain")
@@ -47,7 +48,7 @@ def fetching(z: Sizes, device: Device, outputs: int) -> tuple[Stage, Stage, Stag
     def weights_part(
         weights: UInt(8 * L)[P, C, WORDS],
         head_weights: UInt(8 * L)[P1, C, BEHIND],
-        words: Stream[UInt(8 * L), z.wide.prefetch][C],
+        words: Stream[UInt(8 * L), z.wide.ahead][C],
     ):
         @df.kernel(mapping=[C], args=[weights, head_weights])
         def loader(memory: UInt(8 * L)[P, C, WORDS], behind: UInt(8 * L)[P1, C, BEHIND]):

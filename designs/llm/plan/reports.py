@@ -142,7 +142,7 @@ def depths_of(report: Any, rows: int) -> Depths:
         return depth(name, process) if (process, name) in found else 0.0
 
     return Depths(
-        multiply=depth("mac", "multiply", "multiply_nibbles"),
+        multiply=depth("mac", "multiply", "multiply_nibbles", "multiply_trits"),
         gather=depth("word", "gather"),
         rescale=depth("out", "rescale"),
         spread=depth("word", "spreading"),
