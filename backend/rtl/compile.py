@@ -255,9 +255,9 @@ def compile_design(
         join_transfers(design, transfers, len(about.signature.arguments))
         card = card_of(device)
         names = early_of(compiler.program, top, early)
-        needs = first_needs(design.compiled, names) if names else {}
+        design.needs = first_needs(design.compiled, names) if names else {}
         waits = waits_for_words(compiler.program, top)
-        about = replace(about, widest=family(device).bus_width, early=needs, waits=waits)
+        about = replace(about, widest=family(device).bus_width, early=design.needs, waits=waits)
         wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)

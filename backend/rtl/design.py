@@ -25,8 +25,11 @@ cycle in which it is high, and the module repeats the request until then. It may
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.reports.figures import DesignReport
@@ -37,6 +40,9 @@ from .interfaces.board import Board
 from .netlist.modules import Netlist
 from .regions.predict import Compiled as Regions
 from .waiting import ModuleWaits
+
+type Needs = Mapping[str, np.ndarray | None]
+"""By array, the cycle of the core in which each element is first asked for; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,7 @@ class HardwareDesign:
         bounds: what the top tells of subscripts out of range; None without checks.
         waits: by module, where it can wait for streams.
         compiled: what foretells the cycles of its regions.
+        needs: when it first asks for elements of arrays that are copied in while it runs.
         endless: whether a run has no end of its own: its words run out.
         board: the outside of the wrapper that ``top`` then is (:mod:`.interfaces`); None without one.
     """
@@ -149,6 +156,7 @@ class HardwareDesign:
     board: Board | None = None
     endless: bool = False
     compiled: Regions | None = None
+    needs: Needs = field(default_factory=dict)
 
     def estimate_resources(self) -> None:
         """Fill in the resources of the report, once; a report that has them stays as it is."""

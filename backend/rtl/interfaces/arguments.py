@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.core.signature import functions_of
@@ -18,10 +16,7 @@ from allo.dialects.interfaces.streamed import stream_arguments
 from allo.dialects.interfaces.transfers import Transfer
 from allo.dialects.types import Stream
 
-from ..design import HardwareDesign
-
-type Needs = Mapping[str, np.ndarray | None]
-"""By array, the cycle of the core in which each element is first asked for; None where that is not known."""
+from ..design import HardwareDesign, Needs
 
 
 @dataclass(frozen=True, slots=True)

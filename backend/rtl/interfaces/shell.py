@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..design import ArrayInterface, BankPort, ScalarPort, StreamInterface
+from ..design import ArrayInterface, BankPort, Needs, ScalarPort, StreamInterface
 from ..emit.builder import ModuleBuilder, Wiring, identifier
 from ..netlist.locations import Locations
 from ..netlist.modules import Ports
-from .arguments import Needs
 from .beside.serve import Server
 from .board import BUS_ERROR, LITE, Board, Buffered
 from .buses.clients import Clients, engine_of

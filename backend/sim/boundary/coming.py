@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allo.backend.rtl.interfaces.early.needed import first_needs
-from allo.backend.rtl.regions.predict import Compiled
+from allo.backend.rtl.design import Needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Late:
 
 
 def waits_for(
-    compiled: Compiled | None,
+    needs: Needs,
     coming: Mapping[str, Sequence[Coming]],
     before: Mapping[str, float],
     begins: float,
@@ -49,11 +48,10 @@ def waits_for(
     Where it is not known when it asks for an element, the core waits for all of them first.
 
     Args:
+        needs: those of the design.
         coming: the arrays of each master, one after the other.
         before: cycles for which a master is busy before.
     """
-    names = frozenset(each.array for some in coming.values() for each in some)
-    needs = {} if compiled is None else first_needs(compiled, names)
     waits = whole = 0.0
     for bundle, some in coming.items():
         busy = before[bundle]

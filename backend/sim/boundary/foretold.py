@@ -213,7 +213,7 @@ def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | Non
     if coming:
         begins = read + (first if read else 0)
         before = {bundle: copies.get((bundle, WAYS[0]), 0) for bundle in coming}
-        late = waits_for(design.compiled, coming, before, begins)
+        late = waits_for(design.needs, coming, before, begins)
         passes = any(array.loaded and array.beside is not None for array in board.arrays)
         told = max(told + begins + max(late.waits, first if passes else 0), late.whole)
     else:

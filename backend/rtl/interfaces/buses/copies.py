@@ -11,10 +11,9 @@ from typing import Protocol
 
 from allo.dialects.interfaces.runs import Runs
 
-from ...design import ArrayInterface
+from ...design import ArrayInterface, Needs
 from ...emit.builder import ModuleBuilder, Wiring
 from ...graph.linear import bits_unsigned
-from ..arguments import Needs
 from ..beside.gearbox import packer_module, unpacker_module
 from ..beside.units import Units
 from ..board import Board, Buffered, Master
