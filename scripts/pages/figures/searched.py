@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from allo.designs.polybench.budgets import NAMES
+from allo.designs.polybench.memory import NAMES as MEMORY
 
 from .store import Figures
 
@@ -13,6 +14,9 @@ BUDGETS = (220, 2560, 9024)
 """DSPs within which schedules are found beside those made by hand."""
 WITHIN = 1.03
 """Cycles of a found schedule, at most this many times those of the one by hand."""
+
+ASKED_MHZ = 300.0
+"""The clock that designs from memory are found for."""
 
 
 def kernels(figures: Figures, suite: str) -> dict[str, tuple[int, int]]:
@@ -55,6 +59,25 @@ def budgets(figures: Figures) -> str:
             cells.append(
                 f"{row[0]:,} | {row[1]:,} | {row[2] / 1000:.0f}" if row else "not measured | |"
             )
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def found_in_time(figures: Figures) -> str:
+    """The kernels from memory whose clocks are recorded: time, clock and tables, beside those by hand."""
+    heads = "kernel | found, ns | by hand, ns | ratio | MHz | by hand | LUT | by hand"
+    lines = [f"| {heads} |", f"|---|{'---:|' * 7}"]
+    for name in MEMORY:
+        key = f"external.found.{name}"
+        if f"{key}.mhz" not in figures.numbers:
+            continue
+        rows = [
+            [float(figures.find(f"{at}.{what}")) for what in ("latency", "mhz", "lut")]
+            for at in (key, f"{key}.hand")
+        ]
+        found, hand = (1e3 * cycles / min(ASKED_MHZ, mhz) for cycles, mhz, _ in rows)
+        cells = [f"{found:,.0f}", f"{hand:,.0f}", f"{found / hand:.2f}"]
+        cells += [f"{row[1]:.0f}" for row in rows] + [f"{row[2]:,.0f}" for row in rows]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

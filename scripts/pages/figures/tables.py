@@ -21,6 +21,7 @@ from .halves import asked_suites, estimated_designs, estimated_halves, least_int
 from .searched import (
     budgets,
     count,
+    found_in_time,
     longest_search,
     ratio_to_hand,
     rows_within,
@@ -301,6 +302,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
         )
     },
     "autoschedule budgets": budgets,
+    "autoschedule memory": found_in_time,
     "autoschedule.budgets.ratio": ratio_to_hand,
     "autoschedule.budgets.worst": worst_to_hand,
     "autoschedule.budgets.within": rows_within,
