@@ -60,9 +60,9 @@ def joining(z: Sizes) -> Stage:
         old_keys: Stream[UInt(WORD), JOINED][U], old_values: Stream[UInt(WORD), JOINED][U],
         new_keys: Stream[UInt(WORD), NEW][U], new_values: Stream[UInt(WORD), NEW][U],
     ):  # fmt: skip
-        @df.kernel(mapping=[U])
-        def joining_keys():
-            u = df.get_pid()
+        @df.kernel(mapping=[2, U])
+        def joining():
+            which, u = df.get_pid()
             words: int32 = (start + PER - 1) // PER * PH
             total: int32 = words * (H * LAYERS)
             turn: UInt(8) = 0
@@ -72,54 +72,40 @@ def joining(z: Sizes) -> Stage:
                 with allo.meta_for(PH) as ph:
                     if turn == ph:
                         with allo.meta_for(K) as k:
-                            joined[B * k : B * k + B] = key_lines[u * PER + ph * K + k].get()
+                            with allo.meta_if(which == 0):
+                                joined[B * k : B * k + B] = key_lines[u * PER + ph * K + k].get()
+                            with allo.meta_else():
+                                joined[B * k : B * k + B] = value_lines[u * PER + ph * K + k].get()
                 if at * K < start:
-                    old_keys[u].put(joined)
+                    with allo.meta_if(which == 0):
+                        old_keys[u].put(joined)
+                    with allo.meta_else():
+                        old_values[u].put(joined)
                 turn = 0 if turn == PH - 1 else turn + 1
                 at = 0 if at == words - 1 else at + 1
 
-        @df.kernel(mapping=[U])
-        def joining_values():
-            u = df.get_pid()
-            words: int32 = (start + PER - 1) // PER * PH
-            total: int32 = words * (H * LAYERS)
-            turn: UInt(8) = 0
-            at: int32 = 0
-            for word in range(total):
-                joined: UInt(WORD) = 0
-                with allo.meta_for(PH) as ph:
-                    if turn == ph:
-                        with allo.meta_for(K) as k:
-                            joined[B * k : B * k + B] = value_lines[u * PER + ph * K + k].get()
-                if at * K < start:
-                    old_values[u].put(joined)
-                turn = 0 if turn == PH - 1 else turn + 1
-                at = 0 if at == words - 1 else at + 1
-
-        @df.kernel(mapping=[U])
-        def dealing_keys():
-            u = df.get_pid()
+        @df.kernel(mapping=[2, U])
+        def returning():
+            which, u = df.get_pid()
             for word in range(H * LAYERS):
-                new: UInt(WORD) = new_keys[u].get()
+                new: UInt(WORD) = 0
+                with allo.meta_if(which == 0):
+                    new = new_keys[u].get()
+                with allo.meta_else():
+                    new = new_values[u].get()
                 with allo.meta_for(PH) as ph:
                     if start // K % PH == ph:
                         with allo.meta_for(K) as k:
-                            new_key_lines[u * PER + ph * K + k].put(new[B * k : B * k + B])
-
-        @df.kernel(mapping=[U])
-        def dealing_values():
-            u = df.get_pid()
-            for word in range(H * LAYERS):
-                new: UInt(WORD) = new_values[u].get()
-                with allo.meta_for(PH) as ph:
-                    if start // K % PH == ph:
-                        with allo.meta_for(K) as k:
-                            new_value_lines[u * PER + ph * K + k].put(new[B * k : B * k + B])
+                            with allo.meta_if(which == 0):
+                                new_key_lines[u * PER + ph * K + k].put(new[B * k : B * k + B])
+                            with allo.meta_else():
+                                new_value_lines[u * PER + ph * K + k].put(new[B * k : B * k + B])
 
     def also(s: Any) -> None:
-        for name in ("joining_keys", "joining_values", "dealing_keys", "dealing_values"):
-            for u in range(U):
-                s.pipeline(f"{name}_{u}:word")
+        for name in ("joining", "returning"):
+            for which in range(2):
+                for u in range(U):
+                    s.pipeline(f"{name}_{which}_{u}:word")
 
     return Stage(part, also=also)
 
