@@ -1,14 +1,13 @@
-"""A token where each channel has one reader: two channels, each with what one of 32 moves for a whole model.
+"""A token where each channel has one reader: a layer of the model on 32 channels, or on two of them.
 
-scripts/python benchmarks/llm_channels.py [--only NAME] [--timing ideal]
+scripts/python benchmarks/llm_channels.py [--only NAME] [--timing ideal] [--layers N] [--two]
 
 Simulated RTL in the in-process engine, built for 300 MHz and run at 245, on channels of HBM2 with banks, rows
-and refresh (or ``--timing ideal``). A shape has two channels, with as many words of weights, of steps, and of
-keys and values in a layer as each channel of the model has; two or three layers are run. All logits are
-compared with the NumPy reference, but for positions from 512 on, where the cache is empty: its zeros take the
-same time. GB/s are those of 32 channels, beside the 425 of the best measured on the card. Tables and logits
-lie on the channels of the weights, too. The whole model on 32 channels is foretold, with the depths of the
-shape's report, and not simulated.
+and refresh (or ``--timing ideal``). The design has all 32 channels, and one layer (or ``--layers``) of the
+model with a vocabulary of 1,024 (or ``--vocab``). All logits are compared with the NumPy reference, from keys
+and values that are drawn, the same for both. With ``--two`` a shape has two channels, with as many words of
+weights, of steps, and of keys and values in a layer as each channel of the model has. GB/s are beside the 425
+of the best measured on the card. The whole model is foretold with the depths of the design's report.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import predict_step
 from allo.designs.llm.wide.external.traffic import CACHE, TABLES, step_bytes
-from allo.designs.llm.wide.host import decode, fill_cache
+from allo.designs.llm.wide.host import decode, draw_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
@@ -36,8 +35,7 @@ from benchmarks.llm_wide import MEASURED, MODELS, channel_of, same_bits, weight_
 CLOCK_MHZ, CARD = 245, 32
 GOALS = {8: 0.90, 4: 0.85}
 LIMIT = 0.03
-COMPARED = 512
-"""The position from which on logits are not compared, since the reference takes long."""
+TOKEN = 5
 GPT = GPTConfig(layers=3, d=256, heads=4, ffn=1024, context=256, vocab=512)
 LLAMA = Architecture(
     family="llama", layers=2, d=256, heads=4, kv_heads=1, head_dim=64, ffn=4736, context=4096, vocab=512,
@@ -65,7 +63,7 @@ WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
             cache="channels",
             cache_prefetch=context,
             heads=heads,
-            keys=32 // heads,
+            keys=16 // heads,
         ),
         positions,
     )
@@ -76,7 +74,8 @@ WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
         ("LLaMA-3.2-1B, W4A8", "llama-3.2-1b", 4, 8192, 8, (8191,)),
     )
 }
-"""The models themselves, on 32 channels, with the same names."""
+"""The models themselves, on 32 channels, with the same names. A unit takes half as many keys at once as it
+has channels, since lines of keys and of values come by turns."""
 
 
 KEYS = {
@@ -89,37 +88,59 @@ KEYS = {
 
 
 def measured(name: str, timing: str = DRAM) -> list[Row]:
-    """The share of the bandwidth at each position, and what it is off from the prediction."""
-    warnings.simplefilter("ignore", DTypeWarning)
+    """Two channels: the share of the bandwidth at each position, and what it is off from the prediction."""
     config, wide, positions = SHAPES[name]
+    return simulated(config, wide, positions, name, timing, figures="channels")
+
+
+def of_model(name: str, timing: str, layers: int, vocab: int) -> list[Row]:
+    """Some layers of a model on all channels, and the whole of it foretold."""
+    config, wide, positions = WHOLE[name]
+    config = dataclasses.replace(config, layers=layers, vocab=vocab)
+    return simulated(config, wide, positions, name, timing, figures="layer")
+
+
+def simulated(
+    config: Architecture,
+    wide: Wide,
+    positions: tuple[int, ...],
+    name: str,
+    timing: str,
+    figures: str,
+) -> list[Row]:
+    """What a design takes at each position, and what is foretold of it and of the whole model.
+
+    Args:
+        figures: what its figures are recorded under.
+    """
+    warnings.simplefilter("ignore", DTypeWarning)
     found = external_memory("hbm2", clock_mhz=CLOCK_MHZ, timing=timing)[: wide.channels]
     channels: tuple[MemoryChannel, ...] = tuple(
         dataclasses.replace(each, prefetch=found[0].lines_ahead) for each in found
     )
-    memory = dict.fromkeys(TABLES, channels) | {"weights": PerBank(channels)}
     module = schedule(config, wide).build(
-        target="verilog", simulator="jit", clock_mhz=300, memory=memory
+        target="verilog",
+        simulator="jit",
+        clock_mhz=300,
+        memory={"weights": PerBank(channels)},
     )
     weights, rows, channel = random_weights(config, bits=wide.bits), [], channel_of(channels[0])
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in module.report.resources.items())
     for position in positions:
         memories = make_memories(weights, wide)
-        tokens = np.random.default_rng(2).integers(0, config.vocab, position + 1)
-        expected = None
-        if position < COMPARED:
-            expected = fill_cache(memories, weights, wide, tokens)
-        got = decode(module, weights, memories, int(tokens[-1]), position)
-        if expected is not None:
-            same_bits(got, expected, f"logits of {name} at position {position}")
+        expected = draw_cache(memories, weights, wide, TOKEN, position)
+        got = decode(module, weights, memories, TOKEN, position)
+        same_bits(got, expected, f"logits of {name} at position {position}")
         cycles = module.cycles or 0
-        step = predict_step(module.report, config, wide, position, channel, TABLES)
+        step = predict_step(module.report, config, wide, position, channel)
         share = share_of(config, wide, position, cycles)
         off = step.cycles / cycles - 1
         what = f"{name}, {timing}, position {position}"
         note = (
-            f"{cycles:,} cycles simulated, {step.cycles:,} foretold ({off:+.1%}); the clock is estimated at "
-            f"{module.report.fmax_mhz:.0f} MHz"
+            f"{cycles:,} cycles simulated, {step.cycles:,} foretold ({off:+.1%}), {len(got):,} logits equal; "
+            f"estimates: {module.report.fmax_mhz:.0f} MHz, {kinds}"
         )
-        key = f"llm.channels.{KEYS[name]}.{position}"
+        key = f"llm.{figures}.{KEYS[name]}.{position}"
         kept = {f"{key}.cycles": cycles, f"{key}.share": round(share, 3)}
         kept |= {f"{key}.percent_off": round(100 * off, 1)}
         reached = f"{what}: share of 425 GB/s", share, "", "goal", GOALS[wide.bits], False, note
@@ -127,7 +148,7 @@ def measured(name: str, timing: str = DRAM) -> list[Row]:
         rows.append(Row(f"{what}: off from the prediction", abs(off), "", "limit", LIMIT, True))
     whole, wide, positions = WHOLE[name]
     for position in positions:
-        step = predict_step(module.report, whole, wide, position, channel, TABLES)
+        step = predict_step(module.report, whole, wide, position, channel)
         share = share_of(whole, wide, position, step.cycles)
         note = f"not simulated; {step.cycles:,} cycles, {share:.1%} of {MEASURED} GB/s"
         speed = 1e6 * CLOCK_MHZ / step.cycles
@@ -146,11 +167,18 @@ def share_of(config: Architecture, wide: Wide, position: int, cycles: int) -> fl
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
     parser = command_line(__doc__)
-    parser.add_argument("--only", choices=SHAPES, help="one shape")
+    parser.add_argument("--only", choices=WHOLE, help="one model")
+    parser.add_argument("--layers", type=int, default=1, help="layers, of those that the model has")
+    parser.add_argument("--vocab", type=int, default=1024, help="tokens, of those that it has")
+    parser.add_argument("--two", action="store_true", help="two channels of the 32")
     parser.add_argument("--timing", default=DRAM, choices=(IDEAL, DRAM), help="of the channels")
     given = parser.parse_args()
-    names = [given.only] if given.only else list(SHAPES)
-    rows = [row for name in names for row in measured(name, given.timing)]
+    rows: list[Row] = []
+    for name in [given.only] if given.only else list(WHOLE):
+        if given.two:
+            rows += measured(name, given.timing)
+        else:
+            rows += of_model(name, given.timing, given.layers, given.vocab)
     return finish("llm_channels", f"LLM: one reader a channel, {CLOCK_MHZ} MHz", rows, given.json)
 
 

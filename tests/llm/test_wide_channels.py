@@ -13,8 +13,7 @@ from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import Channel, predict_step
 from allo.designs.llm.wide.external.flow import Attention
 from allo.designs.llm.wide.external.order import Ordered, Reader
-from allo.designs.llm.wide.external.serve import schedule_serve, serve
-from allo.designs.llm.wide.external.traffic import TABLES
+from allo.designs.llm.wide.external.serve import schedule_serve, schedule_sort, serve, sort
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide, WidthError, check_wide
@@ -22,7 +21,8 @@ from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 from benchmarks.llm_channels import measured
 
-from .test_wide_external import CONFIG, LLAMA, TOKENS
+from .test_wide_external import CONFIG, LLAMA
+from .test_wide_external import TOKENS as PROMPT
 
 WIDE = Wide(
     channels=4,
@@ -34,28 +34,63 @@ WIDE = Wide(
     cache="channels",
     cache_prefetch=16,
 )
-FIRST, REST, LAST, H, KEPT, ACROSS, LAYERS = 3, 4, 5, 2, 6, 2, 2
-WORDS = LAYERS * (FIRST + REST) + LAST
+START, H, KEPT, ACROSS, LAYERS, TOKEN, PLACE, PLACES, SAID = 2, 2, 6, 2, 2, 2, 1, 5, 3
+TABLES = 1, 2, 1, 1, 4
+WEIGHTS = 3, 1, 2, 1, 5
+JOBS = [table + weight for table, weight in zip(TABLES, WEIGHTS, strict=True)]
+PAGES = START + LAYERS * sum(JOBS[:4]) + JOBS[4]
+TOKENS = 4
 
 
 @pytest.mark.parametrize("start", [0, 3, 4])
 def test_a_reader_moves_weights_and_cache_in_order(start: int):
     """Two heads of two layers; from 6 lines of each, those in front of the token, and its own is written."""
-    size = WORDS + 2 * LAYERS * H * KEPT
-    s = allo.customize(serve, instantiate=[32, size, FIRST, REST, LAST, H, KEPT, ACROSS, LAYERS])
-    build = schedule_serve(s).build(target="verilog", simulator="jit")
+    cache = 2 * LAYERS * H * KEPT
+    size = PAGES + cache + TOKENS * TOKEN + PLACES * PLACE + SAID
+    runs = START, JOBS[0], sum(JOBS[1:4]), JOBS[4]
+    sizes = [32, size, *runs, H, KEPT, ACROSS, LAYERS, TOKEN, PLACE, PLACES, SAID]
+    build = schedule_serve(allo.customize(serve, instantiate=sizes)).build(
+        target="verilog", simulator="jit"
+    )
     memory = np.arange(size, dtype=np.uint32)
     new = np.arange(1000, 1000 + 2 * LAYERS * H, dtype=np.uint32).reshape(2, -1)
+    said = np.arange(2000, 2000 + SAID, dtype=np.uint32)
     old = -(-start // ACROSS)
-    words, keys, values = (np.zeros(n, np.uint32) for n in (WORDS, *2 * [max(1, LAYERS * H * old)]))
-    build(memory, start, 1, *new, words, keys, values)
-    pages = np.arange(WORDS, size, dtype=np.uint32).reshape(LAYERS * H, KEPT, 2)
-    assert np.array_equal(words, np.arange(WORDS))
+    read = PLACE + TOKEN + PAGES + 2 * LAYERS * H * old
+    lines = np.zeros(read, np.uint32)
+    token = 3
+    build(memory, token, start, 1, *new, said, lines)
+    place, row = PAGES + cache + TOKENS * TOKEN + start * PLACE, PAGES + cache + token * TOKEN
+    pages = np.arange(PAGES, PAGES + cache, dtype=np.uint32).reshape(LAYERS, H, KEPT, 2)
+    kept = [pages[layer, :, :old].ravel() for layer in range(LAYERS)]
+    first, layer = START + JOBS[0], sum(JOBS[:4])
+    ends = [first, first + layer, PAGES]
+    parts = [np.arange(place, place + PLACE), np.arange(row, row + TOKEN), np.arange(first)]
+    parts += [kept[0], np.arange(ends[0], ends[1]), kept[1], np.arange(ends[1], ends[2])]
+    assert np.array_equal(lines, np.concatenate(parts))
+    pages[:, :, start // ACROSS] = new.T.reshape(LAYERS, H, 2)
+    assert np.array_equal(memory[PAGES : PAGES + cache], pages.ravel())
+    assert np.array_equal(memory[-SAID:], said)
+    sizes = [32, PLACE + TOKEN + START, *TABLES, *WEIGHTS, H, ACROSS, LAYERS]
+    build = schedule_sort(allo.customize(sort, instantiate=sizes)).build(
+        target="verilog", simulator="jit"
+    )
+    tables, words = (
+        np.zeros(LAYERS * sum(each[:4]) + each[4], np.uint32) for each in (TABLES, WEIGHTS)
+    )
+    tables = np.zeros(len(tables) + PLACE + TOKEN + START, np.uint32)
+    keys, values = (np.zeros(max(1, LAYERS * H * old), np.uint32) for _ in range(2))
+    build(start, lines, tables, words, keys, values)
+    found_tables, found_words, at = [*parts[0], *parts[1], *range(START)], [], START
+    for job in [*(LAYERS * list(range(4))), 4]:
+        found_tables += range(at, at + TABLES[job])
+        found_words += range(at + TABLES[job], at + JOBS[job])
+        at += JOBS[job]
+    assert np.array_equal(tables, found_tables)
+    assert np.array_equal(words, found_words)
     if old:
-        assert np.array_equal(keys, pages[:, :old, 0].ravel())
-        assert np.array_equal(values, pages[:, :old, 1].ravel())
-    pages[:, start // ACROSS] = new.T
-    assert np.array_equal(memory[WORDS:], pages.ravel())
+        found = np.concatenate(kept).reshape(-1, 2)
+        assert np.array_equal(np.stack([keys, values], axis=1), found)
 
 
 @pytest.mark.parametrize(("word", "expected"), [(0.5, 483.0), (2.0, 840.0)])
@@ -87,23 +122,23 @@ def test_logits_and_cache_of_the_hardware_are_those_of_the_reference(config, key
     channels = [
         MemoryChannel(f"hbm[{n}]", 12, latency=33, prefetch=8) for n in range(wide.channels)
     ]
-    memory = dict.fromkeys(TABLES, channels) | {"weights": PerBank(channels)}
+    memory = {"weights": PerBank(channels)}
     hardware = schedule(config, wide).build(
         target="verilog", simulator="jit", clock_mhz=300, memory=memory
     )
     weights = random_weights(config, seed=7)
     memories, filled = make_memories(weights, wide), make_memories(weights, wide)
-    expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
-    for position, token in enumerate(TOKENS):
+    expected = WideGPT(weights, wide).forward(PROMPT[None])[0]
+    for position, token in enumerate(PROMPT):
         got = decode(hardware, weights, memories, int(token), position)
         assert np.array_equal(got.view(np.uint32), expected[position].view(np.uint32)), position
-        foretold = predict_step(hardware.report, config, wide, position, Channel(12, 33, 8), TABLES)
+        foretold = predict_step(hardware.report, config, wide, position, Channel(12, 33, 8))
         assert abs(foretold.cycles / hardware.cycles - 1) < 0.08, (foretold, hardware.cycles)
-    fill_cache(filled, weights, wide, np.append(TOKENS, 0))
+    fill_cache(filled, weights, wide, np.append(PROMPT, 0))
     assert np.array_equal(memories.constant[0], filled.constant[0])
     assert memories.keys.size == 0
-    weights_ports = [array for array in hardware.design.arrays if array.name == "weights"]
-    assert {port.bank for port in weights_ports[0].ports} == set(range(wide.channels))
+    (array,) = hardware.design.arrays
+    assert {port.bank for port in array.ports} == set(range(wide.channels))
 
 
 @pytest.mark.parametrize(
@@ -115,12 +150,13 @@ def test_logits_and_cache_of_the_hardware_are_those_of_the_reference(config, key
             "there are.",
         ),
         ({"lanes": 32}, "A line of 32 bytes is no key of a head of 16 elements."),
+        ({"vector": 8}, "A line of 16 bytes does not hold rows of 8 numbers of 4 bytes."),
         (
             {"cache_prefetch": 8},
             "The values of a head of 16 tokens wait for the peak of its scores, and only 8 fit.",
         ),
     ],
-    ids=["keys", "lanes", "prefetch"],
+    ids=["keys", "lanes", "rows", "prefetch"],
 )
 def test_a_cache_that_does_not_lie_on_the_channels_is_refused(changed, message: str):
     with pytest.raises(WidthError) as error:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from allo.designs.llm.config import GPTConfig
-from allo.designs.llm.plan.vitis import vitis_project
+from allo.designs.llm.plan.vitis import memories, vitis_project
 from allo.designs.llm.wide.memories import logits_of, make_memories
 from allo.designs.llm.wide.parameters import Wide, WidthError
 from allo.designs.llm.wide.random_weights import random_weights
@@ -29,11 +29,11 @@ def test_csim_has_the_bits_of_the_reference(tmp_path: Path, bits: int) -> None:
     module = vitis_project(CONFIG, wide, tmp_path / "wide", mode="csim")
     for channel in range(2):
         assert f"  loader_{channel}(weights_{channel}, words_{channel});" in module.hls_code
-    memories = make_memories(weights, wide)
+    filled = make_memories(weights, wide)
     expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
     for position, token in enumerate(TOKENS):
-        module(int(token), position, *memories.arguments())
-        got = logits_of(memories, CONFIG)
+        module(int(token), position, *filled.arguments())
+        got = logits_of(filled, CONFIG)
         assert np.array_equal(got.view(np.uint32), expected[position].view(np.uint32)), position
 
 
@@ -66,6 +66,51 @@ def test_a_project_of_gpt2_355m_leaves_its_arrays_outside(tmp_path: Path) -> Non
     calls = re.findall(r"^  \w+\((.*)\);", kernel.split('extern "C"')[1], re.M)
     taken = [port for call in calls for port in call.split(", ") if port in in_ddr]
     assert sorted(taken) == sorted(in_ddr)
+
+
+def masters(kernel: str) -> set[str]:
+    """The AXI masters of a kernel, by their bundles."""
+    return set(re.findall(r"m_axi port=\w+ offset=slave bundle=(\w+)", kernel))
+
+
+def test_masters_are_counted() -> None:
+    two = "\n".join(
+        f"#pragma HLS interface m_axi port={p} offset=slave bundle={b}"
+        for p, b in ("am", "bn", "cn")
+    )
+    assert masters(two) == {"m", "n"}
+
+
+def test_one_reader_a_channel_leaves_nothing_for_the_ddr() -> None:
+    assert memories(Wide(channels=4, cache="channels")) == {
+        "weights": [f"HBM[{channel}]" for channel in range(4)]
+    }
+
+
+def test_a_channel_with_one_reader_is_one_master(tmp_path: Path) -> None:
+    """Weights, tables, keys, values and logits: nothing has a master beside the channels'."""
+    wide = Wide(4, lanes=16, vector=4, heads=2, prefetch=64, cache="channels", cache_prefetch=8)
+    module = vitis_project(CONFIG, wide, tmp_path / "wide", mode="csim")
+    assert masters(module.hls_code) == {f"gmem{channel}" for channel in range(4)}
+    weights = random_weights(CONFIG, seed=7)
+    filled = make_memories(weights, wide)
+    expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
+    for position, token in enumerate(TOKENS):
+        module(int(token), position, *filled.arguments())
+        got = logits_of(filled, CONFIG)
+        assert np.array_equal(got.view(np.uint32), expected[position].view(np.uint32)), position
+
+
+def test_gpt2_355m_with_one_reader_a_channel_has_32_masters(tmp_path: Path) -> None:
+    """As many as the HBM of a U280 has ports, and none in the DDR."""
+    wide = Wide(heads=16, prefetch=2048, cache="channels", cache_prefetch=256)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DTypeWarning)
+        vitis_project(LARGE, wide, tmp_path / "wide")
+    kernel = (tmp_path / "wide" / "kernel.cpp").read_text()
+    assert masters(kernel) == {f"gmem{channel}" for channel in range(32)}
+    placed = (tmp_path / "wide" / "wide_step.cfg").read_text()
+    assert placed.count(":HBM[") == 32 and ":DDR[" not in placed
 
 
 def test_words_wider_than_vitis_has_are_refused(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import allo
 import allo.dataflow as df
-from allo.backend.sim import MemoryChannel
+from allo.backend.sim import MemoryChannel, PerBank
 from allo.ir.types import Stream, int32
 
 WORDS, WORK = 256, 400
@@ -94,3 +96,39 @@ def test_a_plain_function_still_holds_the_clock():
     mod(A, B)
     assert np.array_equal(A, B)
     assert mod.traffic.stall_cycles > 3 * WORDS
+
+
+def test_the_ends_of_many_readers_are_joined_by_registers():
+    """Else the memory's answer would go through the end of a reader to that of the region in one cycle."""
+    count, each = 20, 8
+
+    @df.region()
+    def top(A: int32[count, each], B: int32[each]):
+        words: Stream[int32, 4][count]
+
+        @df.kernel(mapping=[count], args=[A])
+        def load(a: int32[count, each]):
+            p = df.get_pid()
+            for i in range(each):
+                words[p].put(a[p, i])
+
+        @df.kernel(mapping=[1], args=[B])
+        def add(b: int32[each]):
+            for j in range(each):
+                total: int32 = 0
+                with allo.meta_for(count) as p:
+                    total += words[p].get()
+                b[j] = total
+
+    s = df.customize(top)
+    s.partition("top:A", dim=1)
+    channels = [MemoryChannel(f"hbm[{n}]", bytes_per_cycle=8, latency=9) for n in range(count)]
+    mod = s.build(target="verilog", simulator="jit", memory={"A": PerBank(channels)})
+    (ended,) = re.findall(r"assign done = (\w+);", mod.verilog.split("endmodule")[0])
+    (joined,) = re.findall(rf"wire +{ended} = (.*?);", mod.verilog.split("endmodule")[0], re.S)
+    assert "producers_over" in joined and joined.count("&") == 1, joined
+    A = np.arange(count * each, dtype=np.int32).reshape(count, each)
+    for run in (A, A[::-1].copy()):
+        B = np.zeros(each, np.int32)
+        mod(run, B)
+        assert np.array_equal(B, A.sum(0))

@@ -6,7 +6,7 @@ of integers are exact, and every float32 operation is one of the hardware, in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,6 +80,12 @@ class IntegerModel:
     def kept(self, name: str) -> np.ndarray:
         """The keys ("0.k") or values ("0.v") kept so far: whole numbers (batch, heads, length, width)."""
         return self._cache[name]
+
+    def resume(self, kept: Mapping[str, np.ndarray], position: int) -> None:
+        """Go on behind ``position`` tokens whose keys and values are known, as :meth:`kept` gives them."""
+        self.reset()
+        self._cache.update(kept)
+        self.position = position
 
     def _check(self, tokens: np.ndarray) -> None:
         m, end = self.weights.model, self.position + tokens.shape[1]

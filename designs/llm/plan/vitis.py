@@ -17,7 +17,7 @@ def memories(wide: Wide) -> dict[str, str | list[str]]:
     """The memory of each array: a channel of HBM for each channel of the weights, DDR for the rest.
 
     Where each unit has rows of its own, as of the keys, each has a port: two processes may not share one.
-    Keys and values may lie in the channels of the weights.
+    Where each channel of the weights has one reader, everything lies in them.
 
     Raises:
         WidthError: more channels than the HBM has.
@@ -27,13 +27,15 @@ def memories(wide: Wide) -> dict[str, str | list[str]]:
             f"The weights are in {wide.channels} channels, and the HBM of a U280 has {HBM_CHANNELS}.",
             help=f"ask for at most {HBM_CHANNELS} channels, with more lanes.",
         )
+    weights = {"weights": [f"HBM[{channel}]" for channel in range(wide.channels)]}
+    if wide.cache == "channels":
+        return dict(weights)
     tables = ("affine", "norm_table", "token_table", "position_table", "attends", "gelus", "logits")
-    cache = () if wide.cache == "channels" else ("keys", "values")
     return {
-        "weights": [f"HBM[{channel}]" for channel in range(wide.channels)],
+        **weights,
         **dict.fromkeys(tables, "DDR[0]"),
         "exponents": ["DDR[0]"] * wide.heads,
-        **{name: ["DDR[1]"] * wide.heads for name in cache},
+        **{name: ["DDR[1]"] * wide.heads for name in ("keys", "values")},
     }
 
 

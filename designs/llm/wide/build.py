@@ -7,7 +7,7 @@ from typing import Any
 from ..config import Architecture
 from ..stage import Placed, Stage, build_stages
 from ..ternary import stages as ternary
-from .external import channels
+from .external import channels, tables
 from .external import stages as external
 from .parameters import Wide, check_wide
 from .stages import attention, ends, linear, vectors
@@ -53,14 +53,24 @@ def _kept(z: Sizes) -> dict[str, Stage]:
 
 def stages_of(z: Sizes) -> dict[str, Stage]:
     """All stages of an accelerator alone, by their names."""
-    factors = linear.factors_loading(32 * z.terms[0] * z.wide.vector, z.sums // z.wide.vector)
+    ranking = {"ranking": ends.ranking(z)} if z.wide.top else {}
+    if z.is_merged:
+        return {
+            "loading": channels.serving(z),
+            "lining": tables.lining(z),
+            "embedding": tables.tabling(z),
+            "factoring": tables.factoring(z),
+            **engine(z),
+            **ranking,
+            "saying": tables.returning(z),
+        }
     return {
-        "loading": (channels.serving if z.is_merged else linear.loading)(z),
-        "factors": factors,
+        "loading": linear.loading(z),
+        "factors": linear.factors_loading(32 * z.terms[0] * z.wide.vector, z.sums // z.wide.vector),
         "gains": linear.gains_loading(z),
         "embedding": ends.embedding(z),
         **engine(z),
-        **({"ranking": ends.ranking(z)} if z.wide.top else {}),
+        **ranking,
         "saying": ends.saying(z),
     }
 
@@ -79,6 +89,5 @@ def schedule(config: Architecture, wide: Wide) -> Any:
     stages = stages_of(z).items()
     placed = [Placed(stage, names=names.get(name, {})) for name, stage in stages]
     left = {"gelus"} if wide.block else set()
-    left |= {"keys", "values"} if z.is_merged else set()
-    arguments = [name for name in ARGUMENTS if name not in left]
+    arguments = ARGUMENTS[:3] if z.is_merged else [n for n in ARGUMENTS if n not in left]
     return build_stages("wide_step", arguments, placed)

@@ -17,6 +17,7 @@ from ..config import Architecture
 from ..stage import Loops
 from .build import stages_of
 from .external.flow import LEAST, Attention, Flow, Port, Step
+from .external.lines import lines_of
 from .external.order import Ordered, Reader
 from .external.traffic import CACHE, LINE, read_lines, step_bytes
 from .parameters import Wide, job_words
@@ -105,7 +106,8 @@ def predict_step(
         report: the ``DesignReport`` of the accelerator.
         channel: what each channel of the weights gives; nothing is told by it of weights on the chip.
         beside: arrays whose lines lie on the channels of the weights, too. Their bytes are taken to
-            come all the time, so that the weights have the rest of the bandwidth.
+            come all the time, so that the weights have the rest of the bandwidth. Where each channel has one
+            reader, this brings them in their order.
     """
     channel = IDEAL if wide.weights == "chip" else channel
     loops = Loops(report)
@@ -131,7 +133,7 @@ def predict_step(
     last = (results + norm + spread, logits)
     jobs = [*(config.layers * layer), last]
     jobs[0] = (first, jobs[0][1])
-    moved = step_bytes(config, wide, position)
+    moved, beside = step_bytes(config, wide, position), () if merged else beside
     flowing = "weights", *(CACHE if outside else ())
     share = 1 - sum(moved[name] for name in beside if name not in flowing) / sum(
         moved[name] for name in {"weights", *beside}
@@ -141,7 +143,14 @@ def predict_step(
         units = _units(at, config, wide, results, qkv, position)
         units.old = -(-position // wide.across)
         each = wide.across // wide.keys
-        ordered = Ordered(_reader(rate, wide, channel), jobs, wide.prefetch, units, each)
+        held = lines_of(config, wide)
+        *layers, behind = held.tables
+        fronts = [*(config.layers * layers), behind]
+        fronts[0] += held.place + held.token + held.factors
+        reader = _reader(rate, wide, channel)
+        # The rows of the position and of the token are two runs in front of all others.
+        jobs[0] = (first + reader.latency + reader.gap, qkv)
+        ordered = Ordered(reader, jobs, wide.prefetch, units, each, fronts)
         ordered.run()
         pauses, taken = ordered.pauses, ordered.now - ordered.pauses
     elif outside:

@@ -14,6 +14,7 @@ from .candidates.largest import Candidates, candidates_of
 from .external.pages import fill_pages
 from .memories import Memories, logits_of, paired
 from .parameters import Wide
+from .random_weights import SPREAD
 from .reference import WideGPT
 
 
@@ -83,10 +84,41 @@ def fill_cache(
         The logits after the last token, float32, which :func:`decode` of it has to give.
     """
     model = WideGPT(weights, wide)
-    m, before = model.weights.model, len(tokens) - 1
+    logits: np.ndarray = model.feed(np.asarray(tokens)[None])[0, -1]
+    _put_cache(memories, model, wide, len(tokens) - 1)
+    return logits
+
+
+def draw_cache(
+    memories: Memories, weights: QuantizedModel, wide: Wide, token: int, position: int
+) -> np.ndarray:
+    """Put keys and values drawn from a seed in the cache, and have the reference go on behind them.
+
+    They are spread as those of :func:`.random_weights.random_weights`, so that a far position costs the
+    reference one token.
+
+    Returns:
+        The logits after ``token`` at ``position``, float32, which :func:`decode` has to give.
+    """
+    m, rng = weights.config, np.random.default_rng(position)
+    shape = 1, m.kv_heads, position, m.head_dim
+    drawn = {
+        f"{layer}.{name}": np.clip(np.rint(rng.normal(0, SPREAD, shape)), -127, 127)
+        for layer in range(m.layers)
+        for name in "kv"
+    }
+    model = WideGPT(weights, wide)
+    model.resume(drawn, position)
+    logits: np.ndarray = model.feed(np.array([[token]]))[0, -1]
+    _put_cache(memories, model, wide, position)
+    return logits
+
+
+def _put_cache(memories: Memories, model: WideGPT, wide: Wide, before: int) -> None:
+    """The reference's keys and values of so many tokens, as the hardware keeps them."""
+    m = model.weights.model
     merged, per_unit = wide.cache == "channels", m.kv_heads // wide.heads
     shape = wide.heads, m.layers, per_unit, m.context, m.head_dim
-    logits: np.ndarray = model.feed(np.asarray(tokens)[None])[0, -1]
     for which, name, memory in ((0, "k", memories.keys), (1, "v", memories.values)):
         for layer in range(m.layers):
             # Heads of keys and values go to the units in turn.
@@ -99,4 +131,3 @@ def fill_cache(
                 fill_pages(memories.constant[0], m, wide, which, layer, heads)
             else:
                 memory.view(np.int8).reshape(shape)[:, layer, :, :before] = heads.swapaxes(0, 1)
-    return logits

@@ -12,7 +12,13 @@ from ..checkpoints.float_model import rotation
 from ..checkpoints.quantize import QuantizedModel
 from ..config import Architecture
 from ..ternary.words import ternary_words
-from .external.pages import with_pages
+from .external.lines import (
+    from_channels,
+    lines_of,
+    on_channels,
+    table_on_channels,
+    table_rows,
+)
 from .families.model import job_layers, norm_names, terms
 from .nibble_words import pack_nibbles, pack_offsets
 from .parameters import Wide, WidthError, padded_vocab, said_words
@@ -77,15 +83,9 @@ def by_channels(job: np.ndarray, channels: int) -> np.ndarray:
     return job.reshape(-1, channels, job.shape[1]).transpose(1, 0, 2).reshape(channels, -1)
 
 
-def channel_words(weights: QuantizedModel, wide: Wide) -> np.ndarray:
-    """Every channel's weights in the order of their use: output by output, input by input.
-
-    Raises:
-        NibbleError, TernaryError: four-bit or ternary weights are asked for, and the model's are others.
-    """
+def _channel_jobs(weights: QuantizedModel, wide: Wide) -> list[np.ndarray]:
+    """Of every job each channel's weights in the order of their use: output by output, input by input."""
     rows = [by_channels(job, wide.channels) for job in _jobs(weights, wide, ".w")]
-    if wide.trits:
-        return ternary_words(np.concatenate(rows, axis=1), wide.trits)
     if wide.group:
         q, steps, offsets = (
             [by_channels(job, wide.channels) for job in _layer_jobs(weights, wide, suffix)]
@@ -95,7 +95,50 @@ def channel_words(weights: QuantizedModel, wide: Wide) -> np.ndarray:
         rows[:-1] = [pack_offsets(*job, lanes=wide.lanes) for job in jobs]
     elif wide.bits == 4:
         rows[:-1] = [pack_nibbles(row, wide.lanes) for row in rows[:-1]]
-    return words_of(np.concatenate(rows, axis=1), 8 * wide.lanes)
+    return rows
+
+
+def channel_words(weights: QuantizedModel, wide: Wide) -> np.ndarray:
+    """Every channel's weights, job by job.
+
+    Raises:
+        NibbleError, TernaryError: four-bit or ternary weights are asked for, and the model's are others.
+    """
+    words = np.concatenate(_channel_jobs(weights, wide), axis=1)
+    return ternary_words(words, wide.trits) if wide.trits else words_of(words, 8 * wide.lanes)
+
+
+def all_words(weights: QuantizedModel, wide: Wide) -> np.ndarray:
+    """All that lies on the channels where these have one reader each, as :mod:`.external.lines` orders it.
+
+    Raises:
+        NibbleError: four-bit weights are asked for, and the model's are others.
+    """
+    config, v = weights.config, wide.vector
+    held, per_sum = lines_of(config, wide), terms(config)[0]
+    suffixes = (".s", ".b")[:per_sum]
+    sums = [
+        together(list(parts)).reshape(-1, v)
+        for parts in zip(*(_jobs(weights, wide, end) for end in suffixes), strict=True)
+    ]
+    counts = table_rows(config, wide)
+    gains = iter(_gains(weights).reshape(2 * config.layers + config.has_head, -1, v))
+    factors: np.ndarray = np.zeros((config.layers, 3, v), np.float32)
+    for which, name in enumerate(("softmax", "attend", "gelu")):
+        if which < 2 or not wide.block:
+            factors[:, which, 0] = _factors(weights, name)
+    parts = [on_channels([factors], wide)]
+    for number, (words, factor) in enumerate(zip(_channel_jobs(weights, wide), sums, strict=True)):
+        is_last = number == 4 * config.layers
+        has_gains = counts[4 if is_last else number % 4][0] > 0
+        parts.append(on_channels([next(gains), factor] if has_gains else [factor], wide))
+        parts.append(words)
+    none = np.zeros((wide.channels, held.cache * wide.lanes), np.int8)
+    ends = np.zeros((wide.channels, held.said * wide.lanes), np.int8)
+    rows = [
+        table_on_channels(table, wide) for table in (weights.arrays["token"], _positions(weights))
+    ]
+    return words_of(np.concatenate([*parts, none, *rows, ends], axis=1), 8 * wide.lanes)
 
 
 def together(arrays: list[np.ndarray]) -> np.ndarray:
@@ -126,7 +169,8 @@ def _positions(weights: QuantizedModel) -> np.ndarray:
 class Memories:
     """The arrays of the region after ``token`` and ``start``, in its order.
 
-    Where the channels of the weights hold keys and values, too, ``keys`` and ``values`` are empty.
+    Where the channels of the weights hold everything, there is no other array: ``said`` are then the lines
+    of each channel, at its end, that a step writes, and ``wide`` says how they are dealt.
 
     Attributes:
         ended: levels and steps that a step tells of what its tokens end in, where it does.
@@ -139,22 +183,43 @@ class Memories:
     logits: np.ndarray
     ended: tuple[np.ndarray, ...] = field(default=(), kw_only=True)
     given: tuple[np.ndarray, ...] = field(default=(), kw_only=True)
+    said: int = field(default=0, kw_only=True)
+    wide: Wide | None = field(default=None, kw_only=True)
 
     def arguments(self) -> tuple[np.ndarray, ...]:
         """The arrays as the region takes them."""
+        if self.said:
+            return self.constant
         cache = (self.keys, self.values) if self.keys.size else ()
         return (*self.constant, *cache, self.logits, *self.ended, *self.given)
 
+    def written(self) -> np.ndarray:
+        """What a step has written, float32: the logits and what pads them, and behind them the largest."""
+        if self.wide is not None and self.said:
+            return from_channels(self.constant[0], self.said, self.wide)
+        flat: np.ndarray = self.logits.view(np.uint8).reshape(-1).view(np.float32)
+        return flat
 
-def _norm_table(weights: QuantizedModel, wide: Wide) -> np.ndarray:
-    """Gains, shifts and steps of the norms, as many of them as the family has."""
+
+def _gains(weights: QuantizedModel) -> np.ndarray:
+    """Gains, shifts and steps of the norms, as many of them as the family has, element by element."""
     names, d = norm_names(weights.config), weights.config.d
     terms_of_norms = (".g", ".b", ".q")[: terms(weights.config)[1]]
     arrays = [
         np.stack([np.broadcast_to(weights.arrays[name + end], (d,)) for name in names])
         for end in terms_of_norms
     ]
-    return _tuples(arrays, wide)
+    return together(arrays)
+
+
+def _norm_table(weights: QuantizedModel, wide: Wide) -> np.ndarray:
+    return words_of(_gains(weights), 32 * terms(weights.config)[1] * wide.vector)
+
+
+def _factors(weights: QuantizedModel, name: str) -> np.ndarray:
+    """A factor of the activations of each layer."""
+    layers = range(weights.config.layers)
+    return np.array([weights.arrays[f"{i}.{name}"][0] for i in layers], np.float32)
 
 
 def make_memories(
@@ -168,6 +233,34 @@ def make_memories(
         said: words of V float32 that a step writes; by default those of the logits.
     """
     config, arrays, v = weights.config, weights.arrays, wide.vector
+    _check_blocks(weights, wide)
+    if wide.cache == "channels":
+        empty = np.zeros(0, np.int8)
+        written = lines_of(config, wide).said
+        return Memories((all_words(weights, wide),), empty, empty, empty, said=written, wide=wide)
+    per_sum, _ = terms(config)
+    per_unit = config.kv_heads // wide.heads
+    cached = cached or config.layers * per_unit * config.context
+    cache: np.ndarray = np.zeros((wide.heads, cached, config.head_dim), np.int8)
+    constant = (
+        channel_words(weights, wide),
+        _tuples(
+            [np.concatenate(_jobs(weights, wide, end)) for end in (".s", ".b")[:per_sum]], wide
+        ),
+        _norm_table(weights, wide),
+        words_of(arrays["token"].reshape(-1), 32 * v),
+        words_of(_positions(weights).reshape(-1), 32 * v),
+        np.tile(_factors(weights, "softmax"), (wide.heads, 1)),
+        _factors(weights, "attend"),
+        *(() if wide.block else (_factors(weights, "gelu"),)),
+    )
+    keys, values = (words_of(cache.copy(), 8 * config.head_dim)[..., 0] for _ in "kv")
+    logits = words_of(np.zeros((said or said_words(config, wide)) * v, np.float32), 32 * v)
+    return Memories(constant, keys, values, logits)
+
+
+def _check_blocks(weights: QuantizedModel, wide: Wide) -> None:
+    """Refuse a model whose activations or weights are in other groups than the accelerator's."""
     if weights.block != wide.block:
         raise WidthError(
             f"The model's activations are in blocks of {weights.block}, and those of the accelerator of "
@@ -182,36 +275,8 @@ def make_memories(
             if wide.group
             else "take bits=4 and a block of as many activations as a group has.",
         )
-    per_sum, _ = terms(config)
-    layers = range(config.layers)
-
-    def factors(name: str) -> np.ndarray:
-        return np.array([arrays[f"{i}.{name}"][0] for i in layers], np.float32)
-
-    per_unit = config.kv_heads // wide.heads
-    cached = cached or config.layers * per_unit * config.context
-    cache: np.ndarray = np.zeros((wide.heads, cached, config.head_dim), np.int8)
-    words = channel_words(weights, wide)
-    if wide.cache == "channels":
-        words, cache = with_pages(words, config, wide), np.zeros(0, np.int8)
-    constant = (
-        words,
-        _tuples(
-            [np.concatenate(_jobs(weights, wide, end)) for end in (".s", ".b")[:per_sum]], wide
-        ),
-        _norm_table(weights, wide),
-        words_of(arrays["token"].reshape(-1), 32 * v),
-        words_of(_positions(weights).reshape(-1), 32 * v),
-        np.tile(factors("softmax"), (wide.heads, 1)),
-        factors("attend"),
-        *(() if wide.block else (factors("gelu"),)),
-    )
-    bits = 8 * config.head_dim
-    keys, values = (words_of(cache.copy(), bits)[..., 0] if cache.size else cache for _ in "kv")
-    logits = words_of(np.zeros((said or said_words(config, wide)) * v, np.float32), 32 * v)
-    return Memories(constant, keys, values, logits)
 
 
 def logits_of(memories: Memories, config: Architecture) -> np.ndarray:
     """The logits a step has written, float32, without what pads them."""
-    return memories.logits.view(np.uint8).reshape(-1).view(np.float32)[: config.vocab].copy()
+    return memories.written()[: config.vocab].copy()

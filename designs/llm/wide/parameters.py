@@ -304,6 +304,11 @@ def _check_channels(config: Architecture, wide: Wide) -> None:
             f"A line of {wide.lanes} bytes is no key of a head of {config.head_dim} elements.",
             help=f"take {config.head_dim} lanes, or cache='external'.",
         )
+    if wide.lanes % (4 * wide.vector):
+        raise WidthError(
+            f"A line of {wide.lanes} bytes does not hold rows of {wide.vector} numbers of 4 bytes.",
+            help=f"take a vector of {wide.lanes // 4} elements or less.",
+        )
     if wide.cache_prefetch < config.context:
         raise WidthError(
             f"The values of a head of {config.context} tokens wait for the peak of its scores, and only "

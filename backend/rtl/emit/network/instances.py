@@ -166,7 +166,9 @@ def never_same_copy(instances: list[Instance]) -> frozenset[frozenset[int]]:
 def early_ends(instances: list[Instance]) -> set[int]:
     """Instances, by ``id``, that give words to others and do no more, in a region of many.
 
-    Where they are less than half of the region, what is left to join is hardly less, and none is named.
+    Those that wait for an external memory are among them though they have arrays: their end depends on a
+    signal of that memory in the same cycle. Where the named are less than half of the region, what is left to
+    join is hardly less, and none is named.
     """
     if len(instances) <= MANY:
         return set()
@@ -175,7 +177,7 @@ def early_ends(instances: list[Instance]) -> set[int]:
         id(instance)
         for number, instance in enumerate(instances)
         if number not in before
-        and not instance.arrays
+        and (not instance.arrays or instance.interface.frozen)
         and instance.gives_words
         and not instance.stopped
     }

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...config import Architecture
 from ..memories import Memories
-from ..parameters import Wide
+from ..parameters import Wide, said_words
 from .topk import QUIET_NAN
 
 
@@ -35,8 +35,8 @@ def largest(logits: np.ndarray, top: int) -> Candidates:
 
 def candidates_of(memories: Memories, config: Architecture, wide: Wide) -> Candidates:
     """The candidates that a step has written behind its logits."""
-    words = memories.logits[len(memories.logits) - wide.top :]
-    pairs = words.view(np.uint8).reshape(wide.top, -1)[:, :8]
-    tokens = np.ascontiguousarray(pairs[:, 4:]).view(np.int32)[:, 0]
-    logits = np.ascontiguousarray(pairs[:, :4]).view(np.float32)[:, 0]
+    end = said_words(config, wide) * wide.vector
+    words = memories.written()[:end].reshape(-1, wide.vector)[-wide.top :]
+    tokens = np.ascontiguousarray(words[:, 1]).view(np.int32)
+    logits = np.ascontiguousarray(words[:, 0])
     return Candidates(tokens, logits, config.vocab)

@@ -8,39 +8,52 @@ import allo.dataflow as df
 from allo.ir.types import Stream, UInt, int32
 
 from ...stage import Kernel, Stage
-from ..parameters import channel_size, job_words, kept_lines
+from ..parameters import kept_lines
 from ..stages.sizes import Sizes
-from .serve import schedule_serve, serve
+from .lines import lines_of
+from .serve import schedule_serve, schedule_sort, serve, sort
 from .stages import ahead, new_word
+from .tables import AHEAD
 
 
 def serving(z: Sizes) -> Stage:
-    """One reader a channel, for its weights and its lines of keys and values."""
-    C, L, H, LAYERS, PREFETCH = z.wide.channels, z.wide.lanes, z.per_unit, z.layers, z.wide.prefetch
-    KEPT, AHEAD, NEW = kept_lines(z.model, z.wide), _lines_ahead(z), max(2, H)
-    (first, *rest), last = job_words(z.model, z.wide)
-    SIZE = channel_size(z.model, z.wide) + 2 * LAYERS * H * KEPT
-    PER, K = z.wide.across, z.wide.keys
-    sizes = 8 * L, SIZE, first, sum(rest), last, H, KEPT, PER, LAYERS
-    kernel = Kernel(serve, sizes, schedule_serve)
-    SERVE = kernel.template
+    """One reader a channel, for all that lies on it, and what sorts its lines."""
+    C, B, LAYERS, PREFETCH = z.wide.channels, 8 * z.wide.lanes, z.layers, z.wide.prefetch
+    held, H, PER, K = lines_of(z.model, z.wide), z.per_unit, z.wide.across, z.wide.keys
+    KEPT, KEPT_AHEAD, NEW = kept_lines(z.model, z.wide), _lines_ahead(z), max(2, H)
+    SIZE, SAID = held.size, max(2, held.said)
+    jobs = [sum(lines) for lines in zip(held.tables, held.words, strict=True)]
+    sizes = B, SIZE, held.factors, jobs[0], sum(jobs[1:4]), jobs[4], H, KEPT, PER, LAYERS
+    rows = held.token, held.place, z.model.context, held.said
+    reader = Kernel(serve, (*sizes, *rows), schedule_serve)
+    front = held.token + held.place + held.factors
+    sorter = Kernel(sort, (B, front, *held.tables, *held.words, H, PER, LAYERS), schedule_sort)
+    SERVE, SORT = reader.template, sorter.template
 
     @df.part()
     def part(
-        start: int32, weights: UInt(8 * L)[C, SIZE], words: Stream[UInt(8 * L), PREFETCH][C],
-        key_lines: Stream[UInt(8 * L), AHEAD][C], value_lines: Stream[UInt(8 * L), AHEAD][C],
-        new_key_lines: Stream[UInt(8 * L), NEW][C], new_value_lines: Stream[UInt(8 * L), NEW][C],
+        token: int32, start: int32, weights: UInt(B)[C, SIZE], said_lines: Stream[UInt(B), SAID][C],
+        table_lines: Stream[UInt(B), AHEAD][C], words: Stream[UInt(B), PREFETCH][C],
+        key_lines: Stream[UInt(B), KEPT_AHEAD][C], value_lines: Stream[UInt(B), KEPT_AHEAD][C],
+        new_key_lines: Stream[UInt(B), NEW][C], new_value_lines: Stream[UInt(B), NEW][C],
     ):  # fmt: skip
+        lines: Stream[UInt(B), 2][C]
+
         @df.kernel(mapping=[C], args=[weights])
-        def serving(memory: UInt(8 * L)[C, SIZE]):
+        def serving(memory: UInt(B)[C, SIZE]):
             c = df.get_pid()
             writes: int32 = 1 if start // K % (PER // K) == c % PER // K else 0
             serve[*SERVE](
-                memory[c], start, writes, new_key_lines[c], new_value_lines[c],
-                words[c], key_lines[c], value_lines[c],
+                memory[c], token, start, writes, new_key_lines[c], new_value_lines[c],
+                said_lines[c], lines[c],
             )  # fmt: skip
 
-    return Stage(part, (kernel,), banks={"weights": 1})
+        @df.kernel(mapping=[C])
+        def sorting():
+            c = df.get_pid()
+            sort[*SORT](start, lines[c], table_lines[c], words[c], key_lines[c], value_lines[c])
+
+    return Stage(part, (reader, sorter), banks={"weights": 1})
 
 
 def joining(z: Sizes) -> Stage:
@@ -48,14 +61,14 @@ def joining(z: Sizes) -> Stage:
     C, L, U, K, H, LAYERS = (
         z.wide.channels, z.wide.lanes, z.wide.heads, z.wide.keys, z.per_unit, z.layers,
     )  # fmt: skip
-    WORD, AHEAD, JOINED, NEW = new_word(z), _lines_ahead(z), ahead(z), max(2, H)
+    WORD, KEPT_AHEAD, JOINED, NEW = new_word(z), _lines_ahead(z), ahead(z), max(2, H)
     B, PER = 8 * L, z.wide.across
     PH = PER // K
 
     @df.part()
     def part(
         start: int32,
-        key_lines: Stream[UInt(B), AHEAD][C], value_lines: Stream[UInt(B), AHEAD][C],
+        key_lines: Stream[UInt(B), KEPT_AHEAD][C], value_lines: Stream[UInt(B), KEPT_AHEAD][C],
         new_key_lines: Stream[UInt(B), NEW][C], new_value_lines: Stream[UInt(B), NEW][C],
         old_keys: Stream[UInt(WORD), JOINED][U], old_values: Stream[UInt(WORD), JOINED][U],
         new_keys: Stream[UInt(WORD), NEW][U], new_values: Stream[UInt(WORD), NEW][U],

@@ -54,6 +54,7 @@ class Ordered:
         depth: words of weights that may wait for an element.
         attention: of a layer; its keys are rows of lines, and not positions.
         each: cycles in which a unit takes a row.
+        fronts: lines of tables in front of the words of each job.
         pauses: cycles in which the elements wait for activations.
         starved: cycles in which they wait for weights.
         now: when the elements have taken the last word.
@@ -64,6 +65,7 @@ class Ordered:
     depth: int
     attention: Attention
     each: int = 1
+    fronts: Sequence[int] = ()
     pauses: float = 0.0
     starved: float = 0.0
     now: float = 0.0
@@ -78,7 +80,9 @@ class Ordered:
         keys: list[float] = []
         values: list[float] = []
         following = [pause is None for pause, _ in self.jobs[1:]] + [False]
-        for (pause, words), attends in zip(self.jobs, following, strict=True):
+        fronts = self.fronts or [0] * len(self.jobs)
+        for (pause, words), attends, front in zip(self.jobs, following, fronts, strict=True):
+            self._read += front * self.reader.word
             began = self.now
             if pause is None:
                 mixed = self._attend(keys, values, asked, given)

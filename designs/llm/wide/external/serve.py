@@ -1,11 +1,16 @@
 # ruff: noqa: B007  (loops have names for the schedule)
-"""One reader a memory channel, which moves weights, keys and values in an order that is known beforehand.
+"""One reader a memory channel, which moves all that is in it in an order that is known beforehand.
 
-``serve`` reads a channel's share of a token: the weights of a layer's q, k and v, then all old keys and
-values of the layer, line by line in turn, then the other weights. It writes the new lines.
+``serve`` reads a channel's share of a token: the rows of its position and of the token; then tables and
+weights of a layer's q, k and v; then all old keys and values of the layer, line by line in turn; then the
+tables and weights of the other jobs. It writes the new keys and values, and in the end its share of the
+logits.
 The cache of a unit with several channels has rows of lines side by side, one on each channel, and a line
 holds a position. What was kept of a head is one run, in which a line of keys and one of values take
 turns. So a channel reads two runs a layer and head, and no two masters compete for its rows.
+
+``sort`` is a process of its own behind the reader, which gives each line to the stream of its kind. So no
+signal goes from the memory through the reader to a FIFO of many words in one cycle.
 """
 
 from allo.ir.types import Stream, UInt, int32
@@ -13,24 +18,46 @@ from allo.ir.types import Stream, UInt, int32
 from ...stage import pipelined
 
 
-def serve[BITS, SIZE, FIRST, REST, LAST, H, KEPT, ACROSS, LAYERS](
+def serve[
+    BITS,
+    SIZE,
+    START,
+    FIRST,
+    REST,
+    LAST,
+    H,
+    KEPT,
+    ACROSS,
+    LAYERS,
+    TOKEN,
+    PLACE,
+    PLACES,
+    SAID,
+](
     memory: "UInt(BITS)[SIZE]",
+    token: int32,
     start: int32,
     writes: int32,
     new_keys: "Stream[UInt(BITS), 2]",
     new_values: "Stream[UInt(BITS), 2]",
-    words: "Stream[UInt(BITS), 2]",
-    keys: "Stream[UInt(BITS), 2]",
-    values: "Stream[UInt(BITS), 2]",
+    said: "Stream[UInt(BITS), 2]",
+    lines: "Stream[UInt(BITS), 2]",
 ):
     """All of a channel, for the token at ``start``.
 
-    ``FIRST`` and ``REST`` are the words of weights of a layer's first job and of its others, ``LAST`` those
-    behind all layers. Behind the weights come ``KEPT`` lines of keys and as many of values of each of ``H``
-    heads, layer by layer. ``ACROSS`` positions of a head lie side by side on all channels of its unit. New
-    lines come, and are written, where ``writes`` is 1.
+    ``START`` lines of factors are in front, ``FIRST`` and ``REST`` are those of a layer's first job and of
+    its others, and ``LAST`` those behind all layers. Behind them come ``KEPT`` lines of keys and as many of
+    values of each of ``H`` heads, layer by layer; then ``TOKEN`` lines for each token, ``PLACE`` for each of
+    ``PLACES`` positions, and the ``SAID`` lines that are written.
+    ``ACROSS`` positions of a head lie side by side on all channels of its unit. New lines come, and are
+    written, where ``writes`` is 1.
     """
-    pages: int32 = SIZE - LAYERS * H * KEPT * 2
+    places: int32 = SIZE - SAID - PLACES * PLACE + start * PLACE
+    pages: int32 = START + LAYERS * (FIRST + REST) + LAST
+    tokens: int32 = pages + LAYERS * H * KEPT * 2 + token * TOKEN
+    for row in range(PLACE + TOKEN):
+        first: int32 = places + row if row < PLACE else tokens + row - PLACE
+        lines.put(memory[first])
     newest: int32 = (start // ACROSS) * 2
     old: int32 = ((start + ACROSS - 1) // ACROSS) * 2
     at: int32 = 0
@@ -38,29 +65,94 @@ def serve[BITS, SIZE, FIRST, REST, LAST, H, KEPT, ACROSS, LAYERS](
     for turn in range(LAYERS + 1):
         ahead: int32 = REST + FIRST
         if turn == 0:
-            ahead = FIRST
+            ahead = START + FIRST
         elif turn == LAYERS:
             ahead = REST + LAST
         for load in range(ahead):
-            words.put(memory[at + load])
+            lines.put(memory[at + load])
         at = at + ahead
         write: int32 = page - H * KEPT * 2 + newest
         heads: int32 = 0 if turn == 0 or writes == 0 else H
         for head in range(heads):
             memory[write + head * KEPT * 2] = new_keys.get()
             memory[write + head * KEPT * 2 + 1] = new_values.get()
-        lines: int32 = 0 if turn == LAYERS else old * H
-        row: int32 = page
+        kept: int32 = 0 if turn == LAYERS else old * H
+        place: int32 = page
         j: int32 = 0
-        for line in range(lines):
-            word: UInt(BITS) = memory[row + j]
-            if j % 2 == 0:
+        for line in range(kept):
+            lines.put(memory[place + j])
+            place = place + KEPT * 2 if j == old - 1 else place
+            j = 0 if j == old - 1 else j + 1
+        page = page + H * KEPT * 2
+    for out in range(SAID):
+        memory[SIZE - SAID + out] = said.get()
+
+
+def sort[BITS, START, T1, T2, T3, T4, T5, W1, W2, W3, W4, W5, H, ACROSS, LAYERS](
+    start: int32,
+    lines: "Stream[UInt(BITS), 2]",
+    tables: "Stream[UInt(BITS), 2]",
+    words: "Stream[UInt(BITS), 2]",
+    keys: "Stream[UInt(BITS), 2]",
+    values: "Stream[UInt(BITS), 2]",
+):
+    """What a reader brings, by its kind.
+
+    ``START`` lines of rows and factors are in front, then ``T1`` lines of tables and ``W1`` of weights of
+    a layer's first job, and so on; those of the last job are ``T5`` and ``W5``.
+    """
+    old: int32 = (start + ACROSS - 1) // ACROSS * 2 * H
+    job: UInt(3) = 0
+    weighs: UInt(1) = 0
+    left: int32 = START + T1 - 1
+    for turn in range(LAYERS + 1):
+        ahead: int32 = T2 + T3 + T4 + T1 + W2 + W3 + W4 + W1
+        if turn == 0:
+            ahead = START + T1 + W1
+        elif turn == LAYERS:
+            ahead = T2 + T3 + T4 + T5 + W2 + W3 + W4 + W5
+        for load in range(ahead):
+            loaded: UInt(BITS) = lines.get()
+            if weighs == 1:
+                words.put(loaded)
+            else:
+                tables.put(loaded)
+            following: UInt(3) = job + 1
+            if job == 3:
+                following = 4 if turn == LAYERS else 0
+            table: int32 = T1 - 1
+            if following == 1:
+                table = T2 - 1
+            elif following == 2:
+                table = T3 - 1
+            elif following == 3:
+                table = T4 - 1
+            elif following == 4:
+                table = T5 - 1
+            weight: int32 = W1 - 1
+            if job == 1:
+                weight = W2 - 1
+            elif job == 2:
+                weight = W3 - 1
+            elif job == 3:
+                weight = W4 - 1
+            elif job == 4:
+                weight = W5 - 1
+            is_over: UInt(1) = 1 if left == 0 else 0
+            begun: int32 = table if weighs == 1 else weight
+            job = following if is_over == 1 and weighs == 1 else job
+            left = begun if is_over == 1 else left - 1
+            weighs = weighs ^ is_over
+        kept: int32 = 0 if turn == LAYERS else old
+        which: UInt(1) = 0
+        for line in range(kept):
+            word: UInt(BITS) = lines.get()
+            if which == 0:
                 keys.put(word)
             else:
                 values.put(word)
-            row = row + KEPT * 2 if j == old - 1 else row
-            j = 0 if j == old - 1 else j + 1
-        page = page + H * KEPT * 2
+            which = 1 - which
 
 
-schedule_serve = pipelined("load head line")
+schedule_serve = pipelined("row load head line out")
+schedule_sort = pipelined("load line")

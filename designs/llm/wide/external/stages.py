@@ -75,26 +75,44 @@ def mixing(z: Sizes) -> Stage:
     """One a unit: weights of softmax, and values, which come ahead of their use, weighted for all queries."""
     U, HD, G, K, LAYERS = z.wide.heads, z.model.head_dim, z.group, z.wide.keys, z.layers
     WORD, AHEAD, NEW, SCORES = new_word(z), ahead(z), max(2, z.per_unit), _scores(z)
-    own = HD, z.per_unit, G, K, LAYERS, int(z.is_merged)
-    kernel = Kernel(mix_ahead, own, lambda s: schedule_mix_ahead(s, G * K > 1))
+    MERGED = z.is_merged
+    GIVEN = Stream[float32, 2][U] if MERGED else float32[U, LAYERS]
+    sizes = HD, z.per_unit, G, K, LAYERS, int(MERGED)
+    kernel = Kernel(mix_ahead, sizes, lambda s: schedule_mix_ahead(s, G * K > 1))
     MIX = kernel.template
 
     @df.part()
     def part(
-        start: int32, exponents: float32[U, LAYERS], given: Stream[UInt(8 * HD), 4][U],
+        start: int32, exponents: GIVEN, given: Stream[UInt(8 * HD), 4][U],
         old_values: Stream[UInt(8 * HD * K), AHEAD][U], new_values: Stream[UInt(WORD), NEW][U],
         scores: Stream[int32[G * K], SCORES][U], peaks: Stream[int32[G], 4][U],
         mixed: Stream[UInt(32 * G * HD), 2][U], totals: Stream[UInt(32 * G), 2][U],
     ):  # fmt: skip
-        @df.kernel(mapping=[U], args=[exponents])
-        def mixing(factors: float32[U, LAYERS]):
-            u = df.get_pid()
-            mix_ahead[*MIX](
-                given[u], scores[u], peaks[u], start, factors[u],
-                old_values[u], new_values[u], mixed[u], totals[u],
-            )  # fmt: skip
+        with allo.meta_if(MERGED):
 
-    return Stage(part, (kernel,), banks={"exponents": 1}, delay=_key(kernel))
+            @df.kernel(mapping=[U])
+            def mixing():
+                u = df.get_pid()
+                own: float32[LAYERS]
+                for layer in range(LAYERS):
+                    own[layer] = exponents[u].get()
+                mix_ahead[*MIX](
+                    given[u], scores[u], peaks[u], start, own,
+                    old_values[u], new_values[u], mixed[u], totals[u],
+                )  # fmt: skip
+
+        with allo.meta_else():
+
+            @df.kernel(mapping=[U], args=[exponents])
+            def mixing(factors: float32[U, LAYERS]):
+                u = df.get_pid()
+                mix_ahead[*MIX](
+                    given[u], scores[u], peaks[u], start, factors[u],
+                    old_values[u], new_values[u], mixed[u], totals[u],
+                )  # fmt: skip
+
+    banks = {} if MERGED else {"exponents": 1}
+    return Stage(part, (kernel,), banks=banks, delay=_key(kernel))
 
 
 def collecting(z: Sizes) -> Stage:

@@ -183,22 +183,34 @@ def dividing(z: Sizes) -> Stage:
     """Divides by the sums of the weights, and quantises."""
     V, HD, STEPS = z.wide.vector, z.model.head_dim, z.steps
     ALONE, DEV, _, _ = z.place
-    FACTORS = z.of_device(float32, z.layers)
+    LAYERS, MERGED, FACTORS = z.layers, z.is_merged, z.of_device(float32, z.layers)
+    GIVEN = Stream[float32, 2] if MERGED else FACTORS
     kernel = Kernel(divide, (HD, V, z.heads, z.layers), schedule_divide)
     DIVIDE = kernel.template
 
     @df.part()
     def part(
-        attends: FACTORS, collected: Stream[int32[HD], 2], counted: Stream[int32, 2],
+        attends: GIVEN, collected: Stream[int32[HD], 2], counted: Stream[int32, 2],
         attended: Stream[UInt(8 * V), 4],
     ):  # fmt: skip
-        @df.kernel(mapping=[1], args=[attends])
-        def dividing(factors: FACTORS):
-            for step in range(STEPS):
-                with allo.meta_if(ALONE):
-                    divide[*DIVIDE](collected, counted, factors, attended)
-                with allo.meta_else():
-                    divide[*DIVIDE](collected, counted, factors[DEV], attended)
+        with allo.meta_if(MERGED):
+
+            @df.kernel(mapping=[1])
+            def dividing():
+                own: float32[LAYERS]
+                for layer in range(LAYERS):
+                    own[layer] = attends.get()
+                divide[*DIVIDE](collected, counted, own, attended)
+
+        with allo.meta_else():
+
+            @df.kernel(mapping=[1], args=[attends])
+            def dividing(factors: FACTORS):
+                for step in range(STEPS):
+                    with allo.meta_if(ALONE):
+                        divide[*DIVIDE](collected, counted, factors, attended)
+                    with allo.meta_else():
+                        divide[*DIVIDE](collected, counted, factors[DEV], attended)
 
     banks = {} if ALONE else {"attends": 1}
     return Stage(part, (kernel,), banks=banks, delay=lambda loops: loops.depth("divide", "out"))

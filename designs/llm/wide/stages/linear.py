@@ -232,6 +232,7 @@ def gathering(z: Sizes) -> Stage:
 def rescaling(z: Sizes) -> Stage:
     """Applies factors and biases, and sends the results where those of their job go."""
     V, STEPS, TERMS = z.wide.vector, z.steps, z.terms[0]
+    AHEAD, BENT = z.tables_ahead, z.bending
     kernel = Kernel(
         rescale,
         (V, z.d, z.qkv, z.up, z.layers, z.outputs, TERMS),
@@ -242,9 +243,9 @@ def rescaling(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        gathered: Stream[int32[V], 4], affines: Stream[UInt(32 * TERMS * V), 64],
+        gathered: Stream[int32[V], 4], affines: Stream[UInt(32 * TERMS * V), AHEAD],
         projected: Stream[float32[V], 4], deltas: Stream[float32[V], 4],
-        hidden: Stream[float32[V], 4], said: Stream[float32[V], 4],
+        hidden: Stream[float32[V], BENT], said: Stream[float32[V], 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def rescaling():

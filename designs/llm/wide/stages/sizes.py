@@ -145,6 +145,24 @@ class Sizes:
         return self.wide.cache == "channels"
 
     @property
+    def tables_ahead(self) -> int:
+        """Words of gains, and of factors and biases, that may wait for their processes.
+
+        Where both come in one order, those of a norm's sums come in front of its gains, which it takes at
+        the same time where each token has a step.
+        """
+        return max(64, self.rows) if self.is_merged and self.wide.block else 64
+
+    @property
+    def bending(self) -> int:
+        """Words that may wait in front of GELU, which takes one in several cycles.
+
+        A single one is a register. More are a memory, whose output would stand in front of the choice of
+        an operand.
+        """
+        return 1 if self.is_merged and self.wide.gelu_interval > 1 else 4
+
+    @property
     def bank(self) -> int:
         """The dimension up to which an array of the units has memories of its own."""
         return 2 if self.device else 1

@@ -49,9 +49,11 @@ def norming(z: Sizes) -> Stage:
 def activating(z: Sizes) -> Stage:
     """What stands between the two products of a feed-forward layer: SwiGLU, ReLU or GELU."""
     V, LAYERS, STEPS, kind = z.wide.vector, z.layers, z.steps, z.model.activation
+    AHEAD = z.bending
     GATED, RELU = z.model.gated, kind == "relu"
     ALONE, DEV = z.device is None, z.device.number if z.device else 0
-    FACTORS = z.of_device(float32, LAYERS)
+    MERGED, FACTORS = z.is_merged, z.of_device(float32, LAYERS)
+    GIVEN = Stream[float32, 2] if MERGED else FACTORS
     sizes, interval = (z.ffn, V, LAYERS), z.wide.gelu_interval
     parting = Kernel(deal_out, (LAYERS * (z.up // V), V), schedule_part)
     gating = Kernel(gate, sizes, lambda s: schedule_gate(s, interval))
@@ -62,18 +64,41 @@ def activating(z: Sizes) -> Stage:
     PART, BEND = parting.template, sizes
 
     @df.part()
-    def part(gelus: FACTORS, hidden: Stream[float32[V], 4], bent: Stream[UInt(8 * V), 4]):
+    def part(gelus: GIVEN, hidden: Stream[float32[V], AHEAD], bent: Stream[UInt(8 * V), 4]):
         with allo.meta_if(GATED):
-            gates: Stream[float32[V], 4]
-            others: Stream[float32[V], 4]
+            gates: Stream[float32[V], AHEAD]
+            others: Stream[float32[V], AHEAD]
 
             @df.kernel(mapping=[1])
             def parting():
                 deal_out[*PART](hidden, gates, others)
 
-            @df.kernel(mapping=[1], args=[gelus])
-            def swiglu(factors: FACTORS):
-                gate[*BEND](gates, others, factors, bent)
+            with allo.meta_if(MERGED):
+
+                @df.kernel(mapping=[1])
+                def swiglu():
+                    own: float32[LAYERS]
+                    for layer in range(LAYERS):
+                        own[layer] = gelus.get()
+                    gate[*BEND](gates, others, own, bent)
+
+            with allo.meta_else():
+
+                @df.kernel(mapping=[1], args=[gelus])
+                def swiglu(factors: FACTORS):
+                    gate[*BEND](gates, others, factors, bent)
+
+        with allo.meta_elif(MERGED):
+
+            @df.kernel(mapping=[1])
+            def bending():
+                own: float32[LAYERS]
+                for layer in range(LAYERS):
+                    own[layer] = gelus.get()
+                with allo.meta_if(RELU):
+                    cut[*BEND](hidden, own, bent)
+                with allo.meta_else():
+                    bend[*BEND](hidden, own, bent)
 
         with allo.meta_elif(RELU):
 

@@ -19,6 +19,7 @@ from .norm import normalise_tokens, schedule_normalise_tokens
 def norming(z: Sizes) -> Stage:
     """Adds every delta to the residual, and gives its norm in blocks, and the step of each token."""
     V, PARTS, EPS, EXTRA = z.wide.vector, z.wide.parts, z.model.eps, z.extra
+    AHEAD = z.tables_ahead
     logs = V.bit_length() - 1, PARTS.bit_length() - 1
     sizes = z.d, V, logs[0], PARTS, logs[1], z.norms, z.wide.block, z.shift
     kernel = Kernel(normalise_tokens, sizes, schedule_normalise_tokens)
@@ -27,7 +28,7 @@ def norming(z: Sizes) -> Stage:
     @df.part()
     def part(
         embedded: Stream[float32[V], 4], deltas: Stream[float32[V], 4],
-        gains: Stream[UInt(32 * V), 64], normed: Stream[UInt(8 * V + EXTRA), 4],
+        gains: Stream[UInt(32 * V), AHEAD], normed: Stream[UInt(8 * V + EXTRA), 4],
         norm_steps: Stream[float32, 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
@@ -44,7 +45,7 @@ def norming(z: Sizes) -> Stage:
 
 def activating(z: Sizes) -> Stage:
     """SwiGLU in blocks, and the step of each token."""
-    V, EXTRA, interval = z.wide.vector, z.extra, z.wide.gelu_interval
+    V, EXTRA, interval, AHEAD = z.wide.vector, z.extra, z.wide.gelu_interval, z.bending
     parting = Kernel(deal_out, (z.layers * (z.up // V), V), schedule_part)
     sizes = z.ffn, V, V.bit_length() - 1, z.layers, z.wide.block, z.shift
     gating = Kernel(gate_tokens, sizes, lambda s: schedule_gate_tokens(s, interval))
@@ -52,11 +53,11 @@ def activating(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        hidden: Stream[float32[V], 4], bent: Stream[UInt(8 * V + EXTRA), 4],
+        hidden: Stream[float32[V], AHEAD], bent: Stream[UInt(8 * V + EXTRA), 4],
         gate_steps: Stream[float32, 4],
     ):  # fmt: skip
-        gates: Stream[float32[V], 4]
-        others: Stream[float32[V], 4]
+        gates: Stream[float32[V], AHEAD]
+        others: Stream[float32[V], AHEAD]
 
         @df.kernel(mapping=[1])
         def parting():
@@ -77,6 +78,7 @@ def activating(z: Sizes) -> Stage:
 def rescaling(z: Sizes) -> Stage:
     """Applies factors, steps and biases, and sends the results where those of their job go."""
     V, TERMS = z.wide.vector, z.terms[0]
+    AHEAD, BENT = z.tables_ahead, z.bending
     kernel = Kernel(
         rescale_tokens,
         (V, z.d, z.qkv, z.up, z.layers, z.outputs, TERMS),
@@ -86,10 +88,10 @@ def rescaling(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        gathered: Stream[int32[V], 4], affines: Stream[UInt(32 * TERMS * V), 64],
+        gathered: Stream[int32[V], 4], affines: Stream[UInt(32 * TERMS * V), AHEAD],
         norm_steps: Stream[float32, 4], gate_steps: Stream[float32, 4],
         projected: Stream[float32[V], 4], deltas: Stream[float32[V], 4],
-        hidden: Stream[float32[V], 4], said: Stream[float32[V], 4],
+        hidden: Stream[float32[V], BENT], said: Stream[float32[V], 4],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def rescaling():
