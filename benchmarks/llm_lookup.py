@@ -14,9 +14,6 @@ import sys
 import warnings
 from dataclasses import dataclass
 
-import numpy as np
-
-from allo.backend.sim import RTLModule
 from allo.designs.llm.checkpoints.quantize import QuantizedModel
 from allo.designs.llm.language.proposals import Lookup, Propose, nothing
 from allo.designs.llm.language.prose import load_prose, split_prose
@@ -24,15 +21,12 @@ from allo.designs.llm.language.sampling import Sampler
 from allo.designs.llm.language.speculation import speculate
 from allo.designs.llm.language.tokenizer import Tokenizer
 from allo.designs.llm.server.models import prepare
-from allo.designs.llm.wide.block.build import schedule_block
-from allo.designs.llm.wide.block.cycles import predict_rows
-from allo.designs.llm.wide.block.host import make_block_memories, step
 from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.block.reference import RowsGPT
-from allo.designs.llm.wide.block.rows import Rows, beside, following
+from allo.designs.llm.wide.block.rows import beside, following
 from allo.designs.llm.wide.parameters import Wide
 from benchmarks.harness import Row, command_line, finish
-from benchmarks.llm_wide import CLOCK_MHZ, same_bits
+from benchmarks.llm_blocks import Built, Simulated, build_blocks
 
 RTL_WIDE = Wide(channels=8, lanes=32, vector=8, heads=3, prefetch=256, gelu_interval=1)
 LOGITS = 17
@@ -152,59 +146,34 @@ def reference(tokens: int, most: int, temperature: float) -> list[Row]:
 
 
 def in_rtl(
-    module: RTLModule,
-    weights: QuantizedModel,
-    block: Block,
-    prompt: list[int],
-    count: int,
-    propose: Propose,
+    built: Built, weights: QuantizedModel, prompt: list[int], count: int, propose: Propose
 ) -> tuple[list[int], float, float, float]:
-    """What the hardware says, its cycles a token, tokens a pass, and the furthest step from what is foretold.
-
-    Every logit is compared with the reference.
-    """
-    config, off = weights.config, 0.0
-    memories, taken = make_block_memories(weights, RTL_WIDE, block), list[int]()
-    model = RowsGPT(weights, RTL_WIDE, block)
-
-    def engine(rows: Rows, spoken: int) -> np.ndarray:
-        nonlocal off
-        got = step(module, weights, RTL_WIDE, block, memories, rows, spoken)
-        same_bits(got, model.step(rows, spoken), "logits")
-        seen = (rows.places + 1).tolist()
-        foretold = predict_rows(module.report, config, RTL_WIDE, block, seen, spoken)
-        off = max(off, abs(foretold.cycles / (module.cycles or 1) - 1))
-        taken.append(module.cycles or 0)
-        return got
-
+    """What the hardware says, cycles a token, tokens a pass, and the furthest step from what is foretold."""
+    simulated, block, context = Simulated(built, weights), built.block, weights.config.context
     passes = list(
         speculate(
-            engine, prompt, count, Sampler(), config.context, propose, block.most, block.spoken
+            simulated.step, prompt, count, Sampler(), context, propose, block.most, block.spoken
         )
     )
-    spent = [n for n, one in zip(taken, passes, strict=True) if one.said]
+    taken = zip(simulated.steps, passes, strict=True)
+    spent = [each.cycles for each, one in taken if one.said]
     return (
         [token for one in passes for token in one.said],
         sum(spent) / count,
         count / len(spent),
-        off,
+        max(each.off for each in simulated.steps),
     )
 
 
 def hardware(count: int) -> list[Row]:
     """Cycles a token in simulated RTL, with and without proposals, and what the design takes."""
     prepared = prepare("speaker", context=128)
-    module = schedule_block(prepared.weights.config, RTL_WIDE, RTL_BLOCK).build(
-        target="verilog", simulator="jit", clock_mhz=CLOCK_MHZ
-    )
-    module.build_model()
-    size = ", ".join(f"{n:,} {kind}" for kind, n in module.report.resources.items())
-    print(f"{module.report.fmax_mhz:.0f} MHz, {size}", file=sys.stderr, flush=True)
+    built = build_blocks(prepared.weights.config, RTL_WIDE, RTL_BLOCK)
     rows = []
     for name, words in RTL_TEXTS.items():
         prompt = prepared.served.tokenizer.encode(words)
         found = [
-            in_rtl(module, prepared.weights, RTL_BLOCK, prompt, count, propose)
+            in_rtl(built, prepared.weights, prompt, count, propose)
             for propose in (nothing, Lookup())
         ]
         (plain, slow, _, off), (text, fast, passes, also_off) = found

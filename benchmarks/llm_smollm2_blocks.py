@@ -22,16 +22,14 @@ import numpy as np
 from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.packages import SMOLLM2, packaged
 from allo.designs.llm.language.prose import load_prose, split_prose
-from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_rows
-from allo.designs.llm.wide.block.host import make_block_memories, step
 from allo.designs.llm.wide.block.parameters import Block
-from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import branching, following
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.quantized import quantize_for
 from benchmarks.harness import Row, command_line, finish
-from benchmarks.llm_wide import CLOCK_MHZ, cpu_seconds, same_bits
+from benchmarks.llm_blocks import Simulated, build_blocks
+from benchmarks.llm_wide import cpu_seconds
 
 WIDE = Wide(channels=16, lanes=8, vector=8, heads=3, gelu_interval=1, block=8)
 BLOCK = Block(rows=4, tokens=4, most=4, norms=4, spoken=4, row_lanes=4, queries=2)
@@ -67,15 +65,8 @@ def main() -> int:
     text = np.array(loaded.tokenizer.encode(split_prose(load_prose())[0][:600])[:CONTEXT])
     weights = quantize_for(WIDE, config, kept, [text[None]])
     print("quantised", round(cpu_seconds()), "s of CPU", file=sys.stderr, flush=True)
-    module = schedule_block(config, WIDE, BLOCK).build(
-        target="verilog", simulator="jit", clock_mhz=CLOCK_MHZ
-    )
-    module.build_model()
-    size = ", ".join(f"{n:,} {kind}" for kind, n in module.report.resources.items())
-    size = f"{module.report.fmax_mhz:.0f} MHz with {given.layers} layers, {size}"
-    print(size, round(cpu_seconds()), "s of CPU", file=sys.stderr, flush=True)
-    memories = make_block_memories(weights, WIDE, BLOCK)
-    model, rows, words = RowsGPT(weights, WIDE, BLOCK), [], 0
+    built, rows = build_blocks(config, WIDE, BLOCK), []
+    simulated, report = Simulated(built, weights), built.module.report
     steps = {
         "a prompt of 4": (following(text[:4]), 1),
         "a token": (following(text[4:5], 4), 1),
@@ -83,24 +74,21 @@ def main() -> int:
         "a token behind it": (following(text[9:10], 5), 1),
     }
     for name, (taken, spoken) in steps.items():
-        got = step(module, weights, WIDE, BLOCK, memories, taken, spoken)
-        same_bits(got, model.step(taken, spoken), "logits")
-        words += got.size
-        seen = (taken.places + 1).tolist()
-        foretold = predict_rows(module.report, config, WIDE, BLOCK, seen, spoken).cycles
-        off = foretold / (module.cycles or 1) - 1
-        note = f"{module.cycles:,} simulated, {foretold:,} foretold"
+        simulated.step(taken, spoken)
+        last = simulated.steps[-1]
+        note = f"{last.cycles:,} simulated, {last.foretold:,} foretold"
         key = f"blocks.smollm2.{name.replace(' ', '_')}"
-        figures = {f"{key}.cycles": module.cycles or 0, f"{key}.foretold.cycles": foretold}
-        rows.append(Row(f"{name}, off by", abs(off), "", "limit", LIMIT, True, note, figures))
+        figures = {f"{key}.cycles": last.cycles, f"{key}.foretold.cycles": last.foretold}
+        rows.append(Row(f"{name}, off by", last.off, "", "limit", LIMIT, True, note, figures))
         print(name, note, file=sys.stderr, flush=True)
-    rows.append(Row("equal logits", words, "", "limit", words, False, size))
+    words = sum(each.compared for each in simulated.steps)
+    rows.append(Row("equal logits", words, "", "limit", words, False, built.size))
     counted = json.loads(COUNTED.read_text())["figures"]
     whole = dataclasses.replace(loaded.model, context=512)
     for at in POSITIONS:
-        one = predict_rows(module.report, whole, WHOLE, WHOLE_BLOCK, [at + 1], 1).cycles
+        one = predict_rows(report, whole, WHOLE, WHOLE_BLOCK, [at + 1], 1).cycles
         many = predict_rows(
-            module.report, whole, WHOLE, WHOLE_BLOCK, list(range(at + 1, at + 9)), 8
+            report, whole, WHOLE, WHOLE_BLOCK, list(range(at + 1, at + 9)), 8
         ).cycles
         note = f"foretold, {whole.layers} layers: one row {one:,}, 8 rows {many:,}"
         key = f"blocks.smollm2.at_{at}"

@@ -48,14 +48,14 @@ ROWS = 8, 16
 GOAL = 1.8
 
 
-def integers(loaded: Checkpoint) -> QuantizedModel:
-    """The model in integers, calibrated on the repository's prose."""
+def integers(loaded: Checkpoint, block: int = WIDE.block) -> QuantizedModel:
+    """The model in integers, calibrated on prose; ``block`` activations share a power of two."""
     assert loaded.tokenizer is not None and loaded.chat is not None
     text = split_prose(load_prose())[0][:4000]
     asked = loaded.chat.render([{"role": "user", "content": text[:800]}])
     batches = [np.array([loaded.tokenizer.encode(part)[:256]]) for part in (text, asked)]
     scales = calibrate(loaded.model, loaded.params, batches)
-    return quantize(loaded.model, loaded.params, scales, block=WIDE.block)
+    return quantize(loaded.model, loaded.params, scales, block=block)
 
 
 def ways(asked: Asked, target: Target) -> dict[str, Callable[[], tuple[Callable, Propose, int]]]:

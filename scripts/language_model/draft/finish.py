@@ -13,13 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from allo.designs.llm.checkpoints.files import write_tensors
+from allo.designs.llm.checkpoints.quantize import quantize_rows
 from allo.designs.llm.draft.head import SMOLLM2_HEAD
-
-
-def stepped(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (outputs, inputs) as int8, and the step of each output."""
-    steps = np.abs(weights).max(1, keepdims=True) / np.float32(127)
-    return np.rint(weights / steps).astype(np.int8), steps.astype(np.float32)
 
 
 def main() -> int:
@@ -30,7 +25,8 @@ def main() -> int:
         if whole.ndim == 1:
             found[name] = whole
             continue
-        found[name], found[f"{name}_scale"] = stepped(whole)
+        found[name], steps = quantize_rows(whole)
+        found[f"{name}_scale"] = steps[:, None].astype(np.float32)
     np.savez(Path(sys.argv[1]) / "int8.npz", **found)
     SMOLLM2_HEAD.parent.mkdir(parents=True, exist_ok=True)
     write_tensors(SMOLLM2_HEAD, found)

