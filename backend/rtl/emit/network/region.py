@@ -317,7 +317,7 @@ class RegionCompiler:
         label = self._text.named(f"{callee}_i")[1:]
         needs = op.attrs.get(NEEDS, [])
         holds = NOTHING
-        if self._frozen:
+        if self._frozen and self._holds.frozen:  # a region keeps nothing of its own
             holds = self._holds.of_callee(self._record, self._functions[callee])
         instance = Instance(
             callee,
