@@ -52,9 +52,10 @@ def test_logits_on_the_cpu_are_those_of_the_reference(config):
 
 def test_logits_of_the_hardware_are_those_of_the_reference_and_its_cycles_are_foretold():
     """Nothing that a channel gives matters to weights on the chip, and the elements have no multipliers."""
-    module = schedule(CONFIG, TRITS).build(target="verilog", simulator="jit", clock_mhz=300)
-    assert_speaks(module, CONFIG, TRITS)
-    foretold = predict_step(module.report, CONFIG, TRITS, len(TOKENS) - 1, Channel(1, 33))
+    wide = dataclasses.replace(TRITS, channels=1)
+    module = schedule(CONFIG, wide).build(target="verilog", simulator="jit", clock_mhz=300)
+    assert_speaks(module, CONFIG, wide)
+    foretold = predict_step(module.report, CONFIG, wide, len(TOKENS) - 1, Channel(1, 33))
     assert abs(foretold.cycles / module.cycles - 1) < 0.03, (foretold, module.cycles)
     assert foretold.starved == 0
     element = next(f for f in module.report.functions if f.name == "multiply_trits")
