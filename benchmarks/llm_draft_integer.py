@@ -1,6 +1,6 @@
 """Tokens a pass of SmolLM2-135M-Instruct with its draft head in integers, which the accelerator can take.
 
-scripts/python benchmarks/llm_draft_integer.py [--tokens N] [--each N] [--kinds answers …]
+scripts/python benchmarks/llm_draft_integer.py [--tokens N] [--each N] [--kinds answers …] [--workers N]
 
 The model says the first tokens of its answers by plain decoding, in the integer reference of the accelerator
 for blocks, W8A8 with steps of tokens, which also tells what each place ends in. Then proposals for these
@@ -14,8 +14,10 @@ from __future__ import annotations
 import dataclasses
 import statistics
 import sys
-from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 
@@ -75,8 +77,9 @@ class Known:
         return logits[-spoken:]
 
 
-def recorded(weights: QuantizedModel, kind: str, prompt: list[int], count: int, end: int) -> Known:
-    """What the model says to a prompt by plain decoding, and what each place ends in."""
+def recorded(weights: QuantizedModel, end: int, count: int, asked: tuple[str, list[int]]) -> Known:
+    """What the model says to a prompt of a kind by plain decoding, and what each place ends in."""
+    kind, prompt = asked
     model = RowsGPT(weights, WIDE, Block(most=128, tokens=128, spoken=128))
     text, ends, floats, fresh = list(prompt), list[Ended](), list[np.ndarray](), list(prompt)
     while len(text) < len(prompt) + count and text[-1] != end:
@@ -86,9 +89,8 @@ def recorded(weights: QuantizedModel, kind: str, prompt: list[int], count: int, 
         floats += list(model.hidden)
         fresh = [int(logits[-1].argmax())]
         text += fresh
-    print(
-        f"{kind}: {len(text) - len(prompt)} tokens, {cpu_seconds():.0f} s of CPU", file=sys.stderr
-    )
+    told = f"{kind}: {len(text) - len(prompt)} tokens, {cpu_seconds():.0f} s of CPU"
+    print(told, file=sys.stderr, flush=True)
     return Known(kind, len(prompt), text, ends, np.array(floats), weights.model.vocab)
 
 
@@ -121,63 +123,93 @@ def rate(known: Known, head: Head, lookup: Propose | None) -> tuple[int, int]:
     return count - len(spoken[0].said), len(spoken) - 1
 
 
-def heads_of(
-    head: DraftHead, weights: dict[int, QuantizedModel], depths: tuple[int, ...]
-) -> dict[str, Callable[[], Head]]:
-    """By name: what makes a head anew for each text."""
-    embedding = len(head.embedding)
-    found: dict[str, Callable[[], Head]] = {
-        f"float32, {depth} levels": lambda depth=depth: DraftHead(
-            head.model, head.tensors, head.embedding, depth=depth
-        )
-        for depth in depths
-    }
-    block = Block(most=ROWS)
-    for said, of in weights.items():
-        for depth in depths:
-            found[f"{said} tokens, {depth} levels"] = lambda of=of, depth=depth: IntegerHead(
-                engine_of(of, embedding), block, depth=depth
-            )
-    return found
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A head that is tried on a text.
+
+    Attributes:
+        weights: of a head in integers; None for float32.
+        depth: levels of a tree.
+    """
+
+    float_head: DraftHead
+    weights: QuantizedModel | None
+    depth: int
+    lookup: Propose | None
+
+    def rate(self, known: Known) -> tuple[int, int]:
+        """Tokens but the first, and the passes that said them."""
+        of, embedding = self.float_head, self.float_head.embedding
+        if self.weights is None:
+            head: Head = DraftHead(of.model, of.tensors, embedding, depth=self.depth)
+        else:
+            engine = engine_of(self.weights, len(embedding))
+            head = IntegerHead(engine, Block(most=ROWS), depth=self.depth)
+        return rate(known, head, self.lookup)
+
+
+def rate_of(of: tuple[Tried, Known]) -> tuple[int, int]:
+    """For a pool of processes."""
+    return of[0].rate(of[1])
 
 
 def main() -> int:
     """Measure, print, write; 1 when a text is another."""
     parser = command_line(__doc__)
     parser.add_argument("--kinds", nargs="*", choices=MEASURED, default=list(MEASURED))
-    parser.add_argument("--prompt", type=int, default=1, help="which of a kind, from 0")
+    parser.add_argument("--each", type=int, default=1, help="prompts of each kind")
     parser.add_argument("--tokens", type=int, default=96, help="of an answer at most")
     parser.add_argument(
         "--said", nargs="*", type=int, default=[4096, 8192], help="logits of a head"
     )
     parser.add_argument("--depths", nargs="*", type=int, default=[3, 5], help="levels")
+    parser.add_argument("--workers", type=int, default=1, help="processes, which share the prompts")
     given = parser.parse_args()
     loaded = load_checkpoint(packaged(SMOLLM2))
     loaded = dataclasses.replace(loaded, model=dataclasses.replace(loaded.model, context=CONTEXT))
     assert loaded.tokenizer is not None and loaded.chat is not None
     weights, end = integers(loaded, WIDE.block), next(iter(loaded.ends))
-    texts = []
-    for kind in given.kinds:
-        words = MEASURED[kind][given.prompt]
-        prompt = loaded.tokenizer.encode(loaded.chat.render([{"role": "user", "content": words}]))
-        texts.append(recorded(weights, kind, prompt, given.tokens, end))
-    head = load_head(weights.model, loaded.params["token"])
-    # Steps are those of the prompts of the other kinds' measurement, and of no answer.
-    samples = [(t.floats[: t.first], np.array(t.text[1 : t.first + 1])) for t in texts]
-    quantised = {said: quantize_head(head, samples, WIDE.block, said) for said in given.said}
+    prompts = [
+        (kind, loaded.tokenizer.encode(loaded.chat.render([{"role": "user", "content": words}])))
+        for kind in given.kinds
+        for words in MEASURED[kind][-given.each :]
+    ]
+    with ProcessPoolExecutor(given.workers, get_context("spawn")) as pool:
+        texts = list(pool.map(partial(recorded, weights, end, given.tokens), prompts))
+        head = load_head(weights.model, loaded.params["token"])
+        # Steps are those of the prompts, and of no answer.
+        samples = [(t.floats[: t.first], np.array(t.text[1 : t.first + 1])) for t in texts]
+        sizes = {said: quantize_head(head, samples, WIDE.block, said) for said in given.said}
+        heads = {"float32": None} | {f"{said} tokens": of for said, of in sizes.items()}
+        tried = {
+            (way, f"{name}, {depth} levels"): Tried(head, of, depth, lookup)
+            for name, of in heads.items()
+            for depth in given.depths
+            for way, lookup in (("head", None), ("both", LOOKUP))
+        }
+        pairs = [(each, text) for each in tried.values() for text in texts]
+        found = list(pool.map(rate_of, pairs))
     rows = []
-    for name, make in heads_of(head, quantised, tuple(given.depths)).items():
-        for way, lookup in (("head", None), ("both", LOOKUP)):
-            found = {text.kind: rate(text, make(), lookup) for text in texts}
-            rates = {kind: tokens / passes for kind, (tokens, passes) in found.items()}
-            mean = statistics.geometric_mean(rates.values())
-            key = f"smollm2.draft.integer.{name.replace(', ', '.').replace(' ', '_')}.{way}"
-            note = ", ".join(f"{kind} {each:.2f}" for kind, each in rates.items())
-            figures = {f"{key}.mean.rate": round(mean, 2)}
-            what = f"{way}, {name}"
-            rows.append(Row(what, mean, "tokens a pass", "plain", 1.0, None, note, figures))
-            print(what, f"{mean:.2f}", note, file=sys.stderr, flush=True)
+    for at, (way, name) in enumerate(tried):
+        mine = found[at * len(texts) : (at + 1) * len(texts)]
+        rows.append(row_of(way, name, texts, mine))
     return finish("llm_draft_integer", "Tokens a pass, integer head", rows, given.json)
+
+
+def row_of(way: str, name: str, texts: list[Known], found: list[tuple[int, int]]) -> Row:
+    """Tokens a pass of a head."""
+    counts: dict[str, tuple[int, int]] = {}
+    for text, (tokens, passes) in zip(texts, found, strict=True):
+        before = counts.get(text.kind, (0, 0))
+        counts[text.kind] = before[0] + tokens, before[1] + passes
+    rates = {kind: tokens / passes for kind, (tokens, passes) in counts.items()}
+    mean = statistics.geometric_mean(rates.values())
+    key = f"smollm2.draft.integer.{name.replace(', ', '.').replace(' ', '_')}.{way}"
+    figures = {f"{key}.{kind}.rate": round(each, 2) for kind, each in rates.items()}
+    figures[f"{key}.mean.rate"] = round(mean, 2)
+    figures[f"{key}.whole_tokens"] = sum(tokens for tokens, _ in counts.values())
+    note = ", ".join(f"{kind} {each:.2f}" for kind, each in rates.items())
+    return Row(f"{way}, {name}", mean, "tokens a pass", "plain", 1.0, None, note, figures)
 
 
 if __name__ == "__main__":

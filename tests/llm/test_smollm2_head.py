@@ -11,7 +11,7 @@ from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.packages import SMOLLM2, packaged
 from allo.designs.llm.draft.head import load_head
 from allo.designs.llm.draft.integer import quantize_head
-from benchmarks.llm_draft_integer import CONTEXT, MEASURED, WIDE, heads_of, rate, recorded
+from benchmarks.llm_draft_integer import CONTEXT, MEASURED, WIDE, Tried, recorded
 from benchmarks.llm_speculation import integers
 
 TOKENS, SAID = 32, (4096, 49152)
@@ -26,16 +26,13 @@ def test_its_proposals_are_nearly_as_often_right_as_those_of_the_head_in_float()
     assert loaded.tokenizer is not None and loaded.chat is not None
     words = [{"role": "user", "content": MEASURED["corrections"][1]}]
     prompt = loaded.tokenizer.encode(loaded.chat.render(words))
-    known = recorded(integers(loaded, WIDE.block), "corrections", prompt, TOKENS, loaded.ends[0])
+    weights = integers(loaded, WIDE.block)
+    known = recorded(weights, loaded.ends[0], TOKENS, ("corrections", prompt))
     head = load_head(loaded.model, loaded.params["token"])
     sample = known.floats[: known.first], np.array(known.text[1 : known.first + 1])
-    quantised = {said: quantize_head(head, [sample], WIDE.block, said) for said in SAID}
-    passes = {
-        name: rate(known, make(), None)[1]
-        for name, make in heads_of(head, quantised, (3, 5)).items()
-    }
-    print(passes, len(known.text) - known.first)
-    float_passes = passes["float32, 5 levels"]
+    heads = {said: quantize_head(head, [sample], WIDE.block, said) for said in SAID}
+    passes = {said: Tried(head, of, 5, None).rate(known)[1] for said, of in heads.items()}
+    float_passes = Tried(head, None, 5, None).rate(known)[1]
     assert float_passes < TOKENS / 1.5
-    assert passes["49152 tokens, 5 levels"] <= 1.15 * float_passes
-    assert passes["4096 tokens, 5 levels"] <= 1.3 * float_passes
+    assert passes[49152] <= 1.15 * float_passes
+    assert passes[4096] <= 1.3 * float_passes
