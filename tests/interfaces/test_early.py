@@ -104,6 +104,43 @@ def test_it_costs_no_clock() -> None:
     assert early.resources["ff"] - first.resources["ff"] < 1.5 * (32 + 1) * 2 * W
 
 
+def tripled(A: int32[48], x: int32[48]):
+    for i in range(48):
+        x[i] = A[i] * 3
+
+
+def squared(B: int32[48], y: int32[48]):
+    for j in range(48):
+        y[j] = B[j] * B[j // 2] + 1
+
+
+def beside(A: int32[48], w: int32[48]):
+    for k in range(48):
+        w[k] = A[k] ^ A[k // 4]
+
+
+def inner(A: int32[48], B: int32[48], x: int32[48], y: int32[48]):
+    tripled(A, x)
+    squared(B, y)
+
+
+def outer(A: int32[48], B: int32[48], x: int32[48], y: int32[48], w: int32[48]):
+    beside(A, w)
+    inner(A, B, x, y)
+
+
+def test_a_region_that_waits_for_a_port_takes_what_it_has_read() -> None:
+    """``inner`` stands still while ``beside`` has the port of A, and then the RAM answers ``beside``."""
+    s = allo.customize(outer)
+    s.pipeline("tripled:i")
+    s.pipeline("squared:j")
+    for region in ("inner", "outer"):
+        s.dataflow(region)
+    kinds = {"A": BOTH, "B": BOTH, **dict.fromkeys("xyw", "m_axi")}
+    mod = build(s, kinds, stalls=0.6)
+    assert len(agree(s, mod, lambda rng: [values(rng, int32, (48,)) for _ in range(5)])) == 3
+
+
 def test_data_that_decide_let_it_wait_for_all() -> None:
     def picked(at: int32[16], A: int32[16], y: int32[16]):
         for i in range(16):
