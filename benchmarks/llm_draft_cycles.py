@@ -6,7 +6,8 @@ Nothing is simulated here: the depths of the loops are those of a narrow design 
 and heads of the same width, and the recurrence is the one that tests compare with simulated RTL
 (tests/llm/test_head_in_hardware.py). The head has 16 channels of 32 lanes and 8 rows of its own, as the model
 has. A pass takes the model's step of 8 rows, a step of the head for the 3 places that the last pass said, and
-one of 6 nodes for each further level.
+one of 6 nodes for each further level. The speeds take the tokens a pass counted on the integer model
+(benchmarks/llm_draft_integer.py, and for all logits benchmarks/llm_speculation.py).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ BLOCK = Block(rows=8, tokens=8, most=8, norms=8, spoken=8, row_lanes=8, queries=
 NARROW = Block(2, 2, 2, 2, 2, row_lanes=2, queries=2, hidden=True, entrance=80)
 POSITIONS = 128, 384
 SAID = 4096, 8192, 49152
-DEPTHS = 3, 5
+DEPTHS = 2, 3, 5
 TAKEN, BEAM = 3, 6
 """Places that a pass says, about; and nodes of a level."""
 COUNTED = Path(__file__).parent / "figures" / "smollm2.json"
@@ -74,14 +75,23 @@ def rows_at(report: DesignReport, model: Architecture, at: int) -> list[Row]:
                 f"{key}.{said}.{depth}_levels.needed.rate": round(GOAL * whole / one, 2),
             }
             note = f"{GOAL * whole / one:.2f} tokens a pass are needed for {GOAL} times less time a token"
-            if said == model.vocab and depth == max(DEPTHS):
-                for way in ("head", "both"):
-                    rate = counted[f"draft.{way}.8_rows.mean.rate"] * one / whole
-                    figures[f"{key}.{said}.{way}.rate"] = round(rate, 2)
-                    note += f"; {way} has {rate:.2f} times"
+            for way in ("head", "both"):
+                tokens = counted.get(tokens_of(way, said if said < model.vocab else None, depth))
+                if tokens is None:
+                    continue
+                rate = tokens * one / whole
+                figures[f"{key}.{said}.{depth}_levels.{way}.rate"] = round(rate, 2)
+                note += f"; {way}, with {tokens}, has {rate:.2f} times"
             what = f"a pass with {depth} levels at {at}, {said} logits"
             rows.append(Row(what, whole, "cycles", "one row", one, None, note, figures))
     return rows
+
+
+def tokens_of(way: str, said: int | None, depth: int) -> str:
+    """The tokens a pass of the head in integers with so many logits, or (None) in float32 with all."""
+    if said is None:
+        return f"draft.{way}.8_rows.mean.rate" if depth == max(DEPTHS) else ""
+    return f"draft.integer.{said}_tokens.{depth}_levels.{way}.mean.rate"
 
 
 def main() -> int:

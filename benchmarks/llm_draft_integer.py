@@ -157,12 +157,12 @@ def main() -> int:
     """Measure, print, write; 1 when a text is another."""
     parser = command_line(__doc__)
     parser.add_argument("--kinds", nargs="*", choices=MEASURED, default=list(MEASURED))
-    parser.add_argument("--each", type=int, default=1, help="prompts of each kind")
-    parser.add_argument("--tokens", type=int, default=96, help="of an answer at most")
+    parser.add_argument("--each", type=int, default=3, help="prompts of each kind")
+    parser.add_argument("--tokens", type=int, default=128, help="of an answer at most")
     parser.add_argument(
         "--said", nargs="*", type=int, default=[4096, 8192], help="logits of a head"
     )
-    parser.add_argument("--depths", nargs="*", type=int, default=[3, 5], help="levels")
+    parser.add_argument("--depths", nargs="*", type=int, default=[2, 3, 5], help="levels")
     parser.add_argument("--workers", type=int, default=1, help="processes, which share the prompts")
     given = parser.parse_args()
     loaded = load_checkpoint(packaged(SMOLLM2))
