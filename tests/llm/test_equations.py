@@ -115,7 +115,9 @@ def test_a_row_says_what_ours_is() -> None:
     assert len(ours) == 5
     assert all("simulated" in row and "no board" in row for row in ours)
     told = ours.pop()
-    assert "ternary" in told and "**: foretold" in told and "simulated in small shapes alone" in told
+    assert (
+        "ternary" in told and "**: foretold" in told and "simulated in small shapes alone" in told
+    )
     assert all("simulated RTL" in row and "estimated clock" in row for row in ours)
     for system, row in zip(systems, ours, strict=True):
         rate = 1e6 * system.clock_mhz / system.cycles

@@ -13,7 +13,7 @@ from ..stages.sizes import Sizes
 from .lines import lines_of
 from .serve import schedule_serve, schedule_sort, serve, sort
 from .stages import ahead, new_word
-from .tables import AHEAD
+from .tables import table_lines_ahead
 
 
 def serving(z: Sizes) -> Stage:
@@ -21,7 +21,7 @@ def serving(z: Sizes) -> Stage:
     C, B, LAYERS, PREFETCH = z.wide.channels, 8 * z.wide.lanes, z.layers, z.wide.prefetch
     held, H, PER, K = lines_of(z.model, z.wide), z.per_unit, z.wide.across, z.wide.keys
     KEPT, KEPT_AHEAD, NEW = kept_lines(z.model, z.wide), _lines_ahead(z), max(2, H)
-    SIZE, SAID = held.size, max(2, held.said)
+    SIZE, SAID, TABLES = held.size, max(2, held.said), table_lines_ahead(z)
     jobs = [sum(lines) for lines in zip(held.tables, held.words, strict=True)]
     sizes = B, SIZE, held.factors, jobs[0], sum(jobs[1:4]), jobs[4], H, KEPT, PER, LAYERS
     rows = held.token, held.place, z.model.context, held.said
@@ -33,7 +33,7 @@ def serving(z: Sizes) -> Stage:
     @df.part()
     def part(
         token: int32, start: int32, weights: UInt(B)[C, SIZE], said_lines: Stream[UInt(B), SAID][C],
-        table_lines: Stream[UInt(B), AHEAD][C], words: Stream[UInt(B), PREFETCH][C],
+        table_lines: Stream[UInt(B), TABLES][C], words: Stream[UInt(B), PREFETCH][C],
         key_lines: Stream[UInt(B), KEPT_AHEAD][C], value_lines: Stream[UInt(B), KEPT_AHEAD][C],
         new_key_lines: Stream[UInt(B), NEW][C], new_value_lines: Stream[UInt(B), NEW][C],
     ):  # fmt: skip

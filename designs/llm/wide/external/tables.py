@@ -11,7 +11,7 @@ from ..stages.sizes import Sizes
 from .lines import FACTORS, Lines, lines_of, per_line
 
 AHEAD = 64
-"""Lines of tables of a channel that may wait: more than those of a layer of GPT-2 355M."""
+"""Lines of tables of a channel that may wait, at least: more than those of a layer of GPT-2 355M."""
 
 
 def deal_rows[BITS, V, ROUND, D, PLACE, LAYERS, NORM, SUM, QKV, UP, OUTPUTS](
@@ -118,16 +118,21 @@ schedule_embed = pipelined("place row", "block")
 schedule_pass_row = pipelined("row", "block")
 
 
+def table_lines_ahead(z: Sizes) -> int:
+    """Lines of tables of a channel that may wait.
+
+    Those of a job are used when its sums come, and its weights are behind them: so all of them must fit.
+    """
+    return max(AHEAD, *lines_of(z.model, z.wide).tables)
+
+
 def lining(z: Sizes) -> Stage:
     """Takes a line of tables of each channel in turn."""
-    C, B, TOTAL = (
-        z.wide.channels,
-        8 * z.wide.lanes,
-        z.wide.channels * _lines(lines_of(z.model, z.wide)),
-    )
+    C, B, DEPTH = z.wide.channels, 8 * z.wide.lanes, table_lines_ahead(z)
+    TOTAL = C * _lines(lines_of(z.model, z.wide))
 
     @df.part()
-    def part(table_lines: Stream[UInt(B), AHEAD][C], lined: Stream[UInt(B), 4]):
+    def part(table_lines: Stream[UInt(B), DEPTH][C], lined: Stream[UInt(B), 4]):
         @df.kernel(mapping=[1])
         def lining():
             turn: UInt(8) = 0
