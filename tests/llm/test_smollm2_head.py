@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 
 from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.packages import SMOLLM2, packaged
@@ -17,9 +16,6 @@ from benchmarks.llm_speculation import integers
 TOKENS, SAID = 32, (4096, 49152)
 
 
-@pytest.mark.skipif(
-    not (SMOLLM2.folder / SMOLLM2.file).is_file(), reason="the package of SmolLM2 is not here"
-)
 def test_its_proposals_are_nearly_as_often_right_as_those_of_the_head_in_float() -> None:
     loaded = load_checkpoint(packaged(SMOLLM2))
     loaded = dataclasses.replace(loaded, model=dataclasses.replace(loaded.model, context=CONTEXT))
