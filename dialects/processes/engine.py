@@ -16,6 +16,7 @@ from typing import Any
 from .._mlir import ExecutionEngine, c_interface, ir
 from ..diagnostics import BuildError
 from .aside import run_aside
+from .instructions import choose_instructions
 
 _GCC_HELPERS = (
     "__divti3",
@@ -81,6 +82,7 @@ class Engine:
             layout = ir.StringAttr.get(_LAYOUT)
             if "llvm.data_layout" not in module.operation.attributes:
                 module.operation.attributes["llvm.data_layout"] = layout
+            choose_instructions(module)
         create = _functions().mlirExecutionEngineCreate
         pointer = _pointer_of(module._CAPIPtr)
 

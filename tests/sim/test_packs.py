@@ -10,7 +10,7 @@ import allo.dataflow as df
 from allo.backend.rtl.circt import in_circt
 from allo.backend.sim import StreamModel
 from allo.backend.sim.engines.arc import lower, lowered
-from allo.backend.sim.engines.arc.packs import model, reading
+from allo.backend.sim.engines.arc.packs import model, moves, reading
 from allo.backend.sim.engines.arc.packs.nodes import GATHER
 from allo.ir.types import Int, Stream, UInt, float32, int8, int32, uint8
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
@@ -116,6 +116,24 @@ def test_stages_behind_streams_that_stall(stall: float) -> None:
     x = rng.integers(-300, 300, LENGTH).astype(np.int32)
     places = np.zeros(STAGES, np.int32), np.zeros(STAGES, np.uint8)
     compare(module, x, *places, np.zeros(LENGTH, np.int32))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_moves_bring_each_lane_the_bits_of_its_mask(seed: int) -> None:
+    """Sparse and dense masks, of a word that is longer or shorter than there are lanes."""
+    rng = np.random.default_rng(seed)
+    bits, lanes = (40, 24) if seed % 2 else (16, 70)
+    chosen = rng.random((lanes, bits)) < rng.choice([0.03, 0.4])
+    masks = [sum(1 << at for at in range(bits) if row[at]) for row in chosen]
+    made = moves.moves_of(masks)
+    seen = [0] * lanes
+    for lane in range(lanes):
+        for distance, mask in made.by.items():
+            if mask >> lane & 1:
+                seen[lane] |= 1 << lane - distance
+        for bit, mask in made.spread.items():
+            seen[lane] |= (mask >> lane & 1) << bit
+    assert seen == masks
 
 
 @df.region()

@@ -34,6 +34,14 @@ def cell_bits(node: Node) -> int:
     return max(8, 1 << (bits - 1).bit_length()) if bits <= 64 else -(-bits // 64) * 64
 
 
+def mask_bits(node: Node) -> int:
+    """Bits of the lanes in which a word becomes a mask for a part of a node, at least one for each lane.
+
+    Lanes of a machine's size: to spread a word over bits of a vector, LLVM takes each bit out alone.
+    """
+    return max(LANES, 1 << (node.width - 1).bit_length())
+
+
 def stored_type(node: Node) -> str:
     """The type of one part of a node in memory."""
     if node.is_vector:

@@ -103,8 +103,10 @@ class Text:
     # --- vectors ----------------------------------------------------------------
 
     def _list(self, values: list[int], kind: str) -> str:
-        """A constant vector of 64-bit lanes."""
-        text = ", ".join(str(value - (1 << 64) if value >> 63 else value) for value in values)
+        """A constant vector."""
+        bits = int(kind.rstrip(">").rsplit("i", 1)[1])
+        signed = (value - (1 << bits) if value >> (bits - 1) else value for value in values)
+        text = ", ".join(map(str, signed))
         return self.op(f"llvm.mlir.constant(dense<[{text}]> : {kind}) : {kind}")
 
     def _splat(self, value: str, kind: str, lanes: int) -> str:

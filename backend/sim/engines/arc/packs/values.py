@@ -23,9 +23,8 @@ from .nodes import (
     Memory,
     Node,
     UnpackableError,
-    origin_of,
 )
-from .texts import Text
+from .words import Words
 
 _BITWISE = {"comb.and": "and", "comb.or": "or", "comb.xor": "xor"}
 _LANEWISE = {**_BITWISE, "comb.add": "add", "comb.sub": "sub", "comb.mul": "mul"}
@@ -44,10 +43,9 @@ _PREDICATES = (
     "uge",
     *("eq", "ne") * 2,
 )
-_FULL = (1 << 64) - 1
 
 
-class Values(Text):
+class Values(Words):
     """The values of nodes within one block of a function, each emitted once.
 
     Args:
@@ -129,75 +127,6 @@ class Values(Text):
         for value in rest:
             first = self.two(name, first, value, kind)
         return first
-
-    def _lanes_together(self, name: str, args: list[Node]) -> tuple[list[Node], list[str]]:
-        """Of the operands of a conjunction or disjunction, many lanes of one word in one comparison.
-
-        Gives the other operands, and the results of the comparisons.
-        """
-        masks: dict[Node, int] = defaultdict(int)
-        for arg in args:
-            source, lane = origin_of(arg)
-            if source.is_bits:
-                masks[source] |= 1 << lane
-        masks = {source: mask for source, mask in masks.items() if mask & (mask - 1)}
-        results = []
-        for source, mask in masks.items():
-            kind = value_type(source)
-            chosen = self.constant(mask, kind)
-            lanes = self.two("and", self.value(source), chosen, kind)
-            wanted = chosen if name == "and" else self.constant(0, kind)
-            predicate = "eq" if name == "and" else "ne"
-            results.append(self.op(f'llvm.icmp "{predicate}" {lanes}, {wanted} : {kind}'))
-        return [arg for arg in args if origin_of(arg)[0] not in masks], results
-
-    def _masked(self, node: Node) -> str:
-        """Whether all, or any, of some lanes of words are set, for each lane other ones."""
-        name, predicate = ("and", "eq") if node.kind == ALL else ("or", "ne")
-        each = lanes_of_part(node.lanes)
-        kind, mask_kind = f"vector<{each}xi64>", f"vector<{each}xi1>"
-        found = []
-        for start in range(0, node.lanes, each):
-            total = ""
-            for arg, masks in zip(node.args, node.masks, strict=True):
-                for low in range(0, arg.lanes, 64):
-                    cut = [mask >> low & _FULL for mask in masks[start : start + each]]
-                    if not any(cut):
-                        continue
-                    wanted = self._list(cut + [0] * (each - len(cut)), kind)
-                    word = self._shifted(self.value(arg), arg.lanes, -low)
-                    lanes = self._splat(self.resized(word, arg.lanes, 64), kind, each)
-                    lanes = self.two("and", lanes, wanted, kind)
-                    other = wanted if node.kind == ALL else self.constant(0, kind)
-                    test = self.op(f'llvm.icmp "{predicate}" {lanes}, {other} : {kind}')
-                    total = self.two(name, total, test, mask_kind) if total else test
-            found.append(total or self.constant(node.kind == ALL, mask_kind))
-        return self._word(found, node.lanes)
-
-    def lane(self, node: Node, part: int, like: Node) -> str:
-        """A node of one bit as the lanes of a part of ``like``: of type i1, in a vector or alone."""
-        if not like.is_vector:
-            return self.value(node)
-        lanes = lanes_of_part(like.lanes)
-        key = f"mask {id(node)} {part} {lanes}"
-        if key not in self._texts:
-            word = self._shifted(self.value(node), like.lanes, -part * lanes)
-            bits = self.resized(word, like.lanes, lanes)
-            self._texts[key] = self.op(f"llvm.bitcast {bits} : i{lanes} to vector<{lanes}xi1>")
-        return self._texts[key]
-
-    def _word(self, masks: list[str], lanes: int) -> str:
-        """One word of the lanes of type i1 of all parts."""
-        each = lanes_of_part(lanes)
-        total = ""
-        for part, mask in enumerate(masks):
-            bits = self.op(f"llvm.bitcast {mask} : vector<{each}xi1> to i{each}")
-            if each > lanes:
-                return self.resized(bits, each, lanes)
-            width = each * len(masks)
-            bits = self._shifted(self.resized(bits, each, width), width, part * each)
-            total = self.two("or", total, bits, f"i{width}") if total else bits
-        return self.resized(total, each * len(masks), lanes)
 
     def chosen(self, test: Node, then: str, other: str, like: Node, part: int) -> str:
         """One of two values of the form of a part of ``like``."""
@@ -326,9 +255,7 @@ class Values(Text):
             source = node.args[number]
             value = self.value(source)
             if source.is_bits:
-                bits = max(source.lanes, node.lanes)
-                value = self._shifted(self.resized(value, source.lanes, bits), bits, distance)
-                value = self.resized(value, bits, node.lanes)
+                value = self._moved(value, source.lanes, node.lanes, distance)
             else:
                 value = self.op(f"llvm.sext {value} : i1 to {kind}")
             if mask != full or source.is_bits and source.lanes > node.lanes:
