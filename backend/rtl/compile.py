@@ -35,7 +35,7 @@ from .graph.mapping.units import Wanted
 from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
 from .interfaces.beside.choose import LINE, TransferChooser, join_transfers
-from .interfaces.early.asked import early_of, early_positions, waits_for_words
+from .interfaces.early.asked import Asked, early_positions
 from .interfaces.early.needed import first_needs
 from .interfaces.placed import card_of, placed_interface
 from .interfaces.wrapper import wrap
@@ -46,7 +46,6 @@ from .overlap_loops import choose_loops
 from .plan.bind import Interface
 from .plan.exact.notes import notes_of
 from .plan.exact.search import EXACT, QUICK, Exact
-from .plan.holds import NOTHING, UNTIL_READ, WHILE_FROZEN
 from .read.records import ChooseTransfers, FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .regions.foretell import foretell
@@ -118,13 +117,12 @@ def _compile(
 ) -> tuple[Compiler, Interface]:
     """Compile a function that is read and what it calls."""
     record = top_record(program, top)
-    frozen = bool(early_of(program, top, early))
-    holds = (UNTIL_READ if waits_for_words(program, top) else WHILE_FROZEN) if frozen else NOTHING
+    asked = Asked.of(program, top, early)
     waiting = frozenset(external if "region" in record.attrs else ())
 
     def around(fastest: int) -> SlowCycle | None:
         compiler = Compiler(program, device, fastest, waiting, {}, subnormals)
-        compiler.compile(top, frozen=frozen, holds=holds)
+        compiler.compile_top(top, asked)
         return slowest_cycle(module.function for module in compiler.modules.values())
 
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
@@ -134,7 +132,7 @@ def _compile(
             program, device, clock_mhz, waiting, wanted, subnormals, exact, masters=masters
         )
         with without_collection():
-            return compiler, compiler.compile(top, frozen=frozen, holds=holds)
+            return compiler, compiler.compile_top(top, asked)
 
     def attempt(wanted: Mapping[str, Wanted]) -> Compiled:
         compiler, made = compiled(wanted)
@@ -254,10 +252,10 @@ def compile_design(
         _refuse_endless(design, top, function.place)
         join_transfers(design, transfers, len(about.signature.arguments))
         card = card_of(device)
-        names = early_of(compiler.program, top, early)
-        design.needs = first_needs(design.compiled, names) if names else {}
-        waits = waits_for_words(compiler.program, top)
-        about = replace(about, widest=family(device).bus_width, early=design.needs, waits=waits)
+        asked = compiler.asked
+        design.needs = first_needs(design.compiled, asked.names) if asked.names else {}
+        widest = family(device).bus_width
+        about = replace(about, widest=widest, early=design.needs, waits=asked.waits)
         wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)

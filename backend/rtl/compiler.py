@@ -25,6 +25,7 @@ from .graph.mapping.write_ports import keep_to_write_ports
 from .graph.prune import bodies_of, regions_of
 from .graph.regions import Call
 from .graph.simplify.steps import simplify
+from .interfaces.early.asked import NOTHING_ASKED, Asked
 from .interfaces.wrapper import Wrapper
 from .netlist.locations import Locations
 from .netlist.modules import Module, Netlist
@@ -77,9 +78,15 @@ class Compiler:
         self.fifos: set[tuple[int, int, bool]] = set()
         self._interfaces: dict[tuple[Any, ...], Interface] = {}
         self._made: dict[str, Callable[..., Module]] = {}
+        self.asked = NOTHING_ASKED
         self.told = max((site.words for site in program.checks), default=0)
         self._names: set[str] = set()
         self._open: list[str] = []
+
+    def compile_top(self, name: str, asked: Asked) -> Interface:
+        """Compile the top of a design, of whose arrays something is asked."""
+        self.asked = asked
+        return self.compile(name, frozen=asked.frozen, holds=asked.holds)
 
     def compile(
         self,
@@ -133,7 +140,7 @@ class Compiler:
                 callee,
                 frozen=frozen,
                 lends=True,
-                holds=holds.of_callee(record, functions[callee]) if frozen else NOTHING,
+                holds=holds.of_callee(record, functions[callee], frozen=frozen, keeps=True),
             )
             for callee in callees_of(record.ops)
         }

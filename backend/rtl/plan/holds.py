@@ -36,11 +36,19 @@ class Holds:
         """
         return self.always or position in self.until_read or (self.frozen and not waits)
 
-    def of_callee(self, record: FunctionRecord, callee: FunctionRecord) -> Holds:
+    def of_callee(
+        self, record: FunctionRecord, callee: FunctionRecord, *, frozen: bool, keeps: bool
+    ) -> Holds:
         """What a function's callee can count on, where the function has this.
 
-        RAM in the caller, and what it keeps of its own answers, hold while the caller stands still.
+        RAM in the caller holds while the caller stands still.
+
+        Args:
+            frozen: whether the callee stands still with the caller.
+            keeps: whether the caller keeps what RAM outside has answered to it, if that does not hold it.
         """
+        if not frozen or not (keeps or self.frozen):
+            return NOTHING
         passed: list[set[int]] = []
         for call in _calls(record.ops, callee.name):
             kinds = zip(call.operands, callee.arg_types, strict=True)

@@ -65,8 +65,7 @@ def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources
     around = _around(modules, record.cells)
     for module in modules:
         graph = settled_graph(module, drives, record.cells, around.get(module.name, NOTHING_AROUND))
-        outputs = dict(zip(module.outputs, graph.outputs, strict=False))
-        driven = Driven.of(outputs, graph.nodes, graph.inputs)
+        driven = _driven(module, graph)
         cover = Cover(graph, record.cells)
         inside = Counter(i.module for i in module.instances if i.module not in blocks)
         sections = cover.run()
@@ -112,11 +111,11 @@ def _around(modules: Sequence[DrawnModule], cells: Cells) -> dict[str, Around]:
     drives: dict[str, Driven] = {}
     for module in modules:
         graph = Graph(module, drives, cells)
-        outputs = dict(zip(module.outputs, graph.outputs, strict=False))
-        drives[module.name] = Driven.of(outputs, graph.nodes, graph.inputs)
+        drives[module.name] = _driven(module, graph)
     joined = Joined()
     for module in reversed(having):
-        graph = Graph(module, drives, cells, around=joined.around(module.name))
+        if module is not modules[-1]:  # whose graph is there: nothing is around it
+            graph = Graph(module, drives, cells, around=joined.around(module.name))
         heard = Cover(graph, cells).heard()
         for number, (instance, values) in enumerate(graph.calls):
             read = {
@@ -125,6 +124,12 @@ def _around(modules: Sequence[DrawnModule], cells: Cells) -> dict[str, Around]:
             }
             joined.add(instance.module, dict(zip(inputs_of(instance), values, strict=True)), read)
     return {name: joined.around(name) for name in inner}
+
+
+def _driven(module: DrawnModule, graph: Graph) -> Driven:
+    """What drives the outputs of a module."""
+    outputs = dict(zip(module.outputs, graph.outputs, strict=False))
+    return Driven.of(outputs, graph.nodes, graph.inputs)
 
 
 def has_ultra(device: str) -> bool:

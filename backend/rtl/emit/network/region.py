@@ -316,9 +316,9 @@ class RegionCompiler:
         callee = op.attrs["callee"]
         label = self._text.named(f"{callee}_i")[1:]
         needs = op.attrs.get(NEEDS, [])
-        holds = NOTHING
-        if self._frozen and self._holds.frozen:  # a region keeps nothing of its own
-            holds = self._holds.of_callee(self._record, self._functions[callee])
+        holds = self._holds.of_callee(
+            self._record, self._functions[callee], frozen=self._frozen, keeps=False
+        )
         instance = Instance(
             callee,
             constants,
