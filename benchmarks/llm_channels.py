@@ -59,7 +59,7 @@ WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
         dataclasses.replace(MODELS[model][1], context=context),
         Wide(
             bits=bits,
-            prefetch=2048,
+            prefetch=ahead,
             cache="channels",
             cache_prefetch=context,
             heads=heads,
@@ -67,15 +67,16 @@ WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
         ),
         positions,
     )
-    for name, model, bits, context, heads, positions in (
-        ("GPT-2 355M, W8A8", "gpt2-355m", 8, 1024, 16, (127, 1023)),
-        ("GPT-2 355M, W4A8", "gpt2-355m", 4, 1024, 16, (127, 1023)),
-        ("LLaMA-3.2-1B, W8A8", "llama-3.2-1b", 8, 8192, 8, (8191,)),
-        ("LLaMA-3.2-1B, W4A8", "llama-3.2-1b", 4, 8192, 8, (8191,)),
+    for name, model, bits, context, heads, ahead, positions in (
+        ("GPT-2 355M, W8A8", "gpt2-355m", 8, 1024, 16, 2048, (127, 1023)),
+        ("GPT-2 355M, W4A8", "gpt2-355m", 4, 1024, 16, 2048, (127, 1023)),
+        ("LLaMA-3.2-1B, W8A8", "llama-3.2-1b", 8, 8192, 2, 4096, (8191,)),
+        ("LLaMA-3.2-1B, W4A8", "llama-3.2-1b", 4, 8192, 2, 4096, (8191,)),
     )
 }
 """The models themselves, on 32 channels, with the same names. A unit takes half as many keys at once as it
-has channels, since lines of keys and of values come by turns."""
+has channels, since lines of keys and of values come by turns. LLaMA has few units of many channels: fewer
+sums, and fewer lines that wait. Streams of 4,096 words are UltraRAM."""
 
 
 KEYS = {

@@ -30,7 +30,11 @@ from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.families.model import job_sizes, terms
 from allo.designs.llm.wide.linear import multiply, rescale, schedule_multiply, schedule_rescale
-from allo.designs.llm.wide.nibbles import multiply_nibbles, schedule_multiply_nibbles
+from allo.designs.llm.wide.nibbles import (
+    lane_bits,
+    multiply_nibbles,
+    schedule_multiply_nibbles,
+)
 from allo.designs.llm.wide.norm import normalise, schedule_normalise
 from allo.designs.llm.wide.parameters import Wide, padded_vocab
 from allo.dialects.diagnostics import CapacityWarning
@@ -108,7 +112,7 @@ def kernels(lanes: int) -> list[Kernel]:
         ),
         Kernel(
             "nibbles.multiply_nibbles", "W4A8", wide.channels,
-            lambda: schedule_multiply_nibbles(of(multiply_nibbles, *first, *behind)),
+            lambda: schedule_multiply_nibbles(of(multiply_nibbles, *first, *behind, lane_bits(lanes))),
         ),
         Kernel("heads.score", "W8A8", units, lambda: heads.schedule_score(of(heads.score, *head))),
         Kernel("heads.mix", "W8A8", units, lambda: heads.schedule_mix(of(heads.mix, *head))),

@@ -98,7 +98,9 @@ def test_loops_start_an_iteration_a_cycle_at_300_mhz(hardware):
     found = [
         loop
         for function in hardware.report.functions
-        if function.name.startswith(("keep", "score_ahead", "mix_ahead", "collecting"))
+        if function.name.startswith(
+            ("keep", "score_ahead", "weigh_ahead", "mix_ahead", "collecting")
+        )
         for loop in _innermost(function.loops)
     ]
     assert {loop.ii for loop in found} == {1}

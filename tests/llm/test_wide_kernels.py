@@ -14,7 +14,7 @@ from allo.designs.llm.wide.activation import bend, schedule_bend
 from allo.designs.llm.wide.linear import multiply, rescale, schedule_multiply, schedule_rescale
 from allo.designs.llm.wide.memories import words_of
 from allo.designs.llm.wide.nibble_words import NibbleError, pack_nibbles
-from allo.designs.llm.wide.nibbles import multiply_nibbles, schedule_multiply_nibbles
+from allo.designs.llm.wide.nibbles import lane_bits, multiply_nibbles, schedule_multiply_nibbles
 from allo.designs.llm.wide.norm import normalise, schedule_normalise
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.reference import normalise as expected_norm
@@ -54,9 +54,8 @@ def test_an_element_multiplies_the_outputs_of_its_channel():
 def test_an_element_multiplies_weights_of_four_bits_by_their_steps():
     """Jobs of nibbles behind their steps, some of them with a last word of steps half used; then int8."""
     outs = 3
-    s = allo.customize(
-        multiply_nibbles, instantiate=[LANES, CHANNELS, D, 3 * D, FFN, FFN, LAYERS, outs]
-    )
+    sizes = [LANES, CHANNELS, D, 3 * D, FFN, FFN, LAYERS, outs, lane_bits(LANES)]
+    s = allo.customize(multiply_nibbles, instantiate=sizes)
     rng = np.random.default_rng(0)
     jobs = [(3 * D, D), (D, D), (FFN, D), (D, FFN)] * LAYERS + [(CHANNELS * outs, D)]
     inputs = [int8s(rng, depth) for _, depth in jobs]
@@ -65,7 +64,7 @@ def test_an_element_multiplies_weights_of_four_bits_by_their_steps():
         q = rng.integers(-7, 8, (rows // CHANNELS, depth // (2 * LANES), 2 * LANES))
         steps = rng.integers(1, 19, q.shape[:2])[..., None]
         weights.append((q * steps).reshape(-1, depth).astype(np.int8))
-    words = [pack_nibbles(w.reshape(1, -1), LANES).reshape(-1) for w in weights]
+    words = [pack_nibbles(w.reshape(1, -1), w.shape[1], LANES).reshape(-1) for w in weights]
     weights.append(int8s(rng, jobs[-1][0] // CHANNELS, D))
     expected = np.concatenate(
         [w.astype(np.int32) @ x for w, x in zip(weights, inputs, strict=True)]
@@ -73,14 +72,14 @@ def test_an_element_multiplies_weights_of_four_bits_by_their_steps():
     memory = words_of(np.concatenate([*words, weights[-1].reshape(-1)]), 8 * LANES)
     build = hardware(schedule_multiply_nibbles(s))
     sums = np.zeros(len(expected), np.int32)
-    build(memory, words_of(np.concatenate(inputs), 16 * LANES), sums)
+    build(memory, words_of(np.concatenate(inputs), 8 * LANES), sums)
     assert np.array_equal(sums, expected)
 
 
 def test_weights_of_eight_bits_are_no_products_of_steps():
-    rows = np.array([[1, 2, 3, 9]], np.int8)
+    rows = np.array([[1, 2, 3, 9, 1, 1, 1, 1]], np.int8)
     with pytest.raises(NibbleError) as error:
-        pack_nibbles(rows, 2)
+        pack_nibbles(rows, 4, 2)
     assert error.value.args[0] == (
         "Weights from 1 to 9 in steps of their group do not fit four bits."
     )

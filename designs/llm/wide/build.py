@@ -38,6 +38,7 @@ def engine(z: Sizes) -> dict[str, Stage]:
         "dealing": attention.dealing(z),
         **_kept(z),
         "scoring": units.scoring(z),
+        **({"weighing": external.weighing(z)} if z.is_outside else {}),
         "mixing": units.mixing(z),
         "collecting": units.collecting(z),
         "dividing": attention.dividing(z),

@@ -214,7 +214,8 @@ def _units(
         old=position,
         turns=position // wide.keys + 1,
         dealt=dealt,
-        scored=at["scoring"],
+        scored=at["scoring"] + at["weighing"],
+        drained=group * m.head_dim // wide.vector,
         ended=at["mixing"] + divided + at["dividing"] + at["spreading"] + CALL,
         values=qkv * m.kv_heads / (m.heads + 2 * m.kv_heads),
     )

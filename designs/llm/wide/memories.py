@@ -94,7 +94,9 @@ def _channel_jobs(weights: QuantizedModel, wide: Wide) -> list[np.ndarray]:
         jobs = zip(q, steps, offsets, strict=True)
         rows[:-1] = [pack_offsets(*job, lanes=wide.lanes) for job in jobs]
     elif wide.bits == 4:
-        rows[:-1] = [pack_nibbles(row, wide.lanes) for row in rows[:-1]]
+        inputs = [job.shape[1] for job in _layer_jobs(weights, wide, ".w")]
+        packed = zip(rows[:-1], inputs, strict=True)
+        rows[:-1] = [pack_nibbles(row, depth, wide.lanes) for row, depth in packed]
     return rows
 
 

@@ -16,18 +16,19 @@ class NibbleError(AlloError):
     """Weights that are no products of a step and a number of four bits."""
 
 
-def pack_nibbles(rows: np.ndarray, lanes: int) -> np.ndarray:
+def pack_nibbles(rows: np.ndarray, inputs: int, lanes: int) -> np.ndarray:
     """The bytes of a job on every channel, each row of words with its rows of steps.
 
     Args:
-        rows: int8 (channels, weights), a multiple of ``2 * lanes`` on each channel.
+        rows: int8 (channels, weights): output by output, an even number of them.
+        inputs: of an output, a multiple of ``2 * lanes``.
         lanes: bytes of a word.
 
     Raises:
         NibbleError: the weights of a word have no step that leaves them within -8 … 7.
     """
-    channels = len(rows)
-    words = rows.reshape(channels, -1, 2 * lanes)
+    channels, groups = len(rows), inputs // (2 * lanes)
+    words = rows.reshape(channels, -1, 2, groups, 2 * lanes)
     steps = np.maximum(np.gcd.reduce(words, axis=-1), 1)
     q = words // steps[..., None]
     if q.min() < -8 or q.max() > 7:
@@ -36,12 +37,12 @@ def pack_nibbles(rows: np.ndarray, lanes: int) -> np.ndarray:
             help="quantise the model with 4 bits, in groups that the lanes' two weights each divide.",
         )
     bits = q.view(np.uint8) & 15
-    packed = bits[..., :lanes] | bits[..., lanes:] << 4
-    count = packed.shape[1]
+    packed = (bits[:, :, 0] | bits[:, :, 1] << 4).reshape(channels, -1, lanes)
+    told = steps.swapaxes(2, 3).reshape(channels, -1)
     chunks = [
         part
-        for at in range(0, count, lanes)
-        for part in (_steps_word(steps[:, at : at + lanes], lanes), packed[:, at : at + lanes])
+        for at in range(0, packed.shape[1], lanes)
+        for part in (_steps_word(told[:, at : at + lanes], lanes), packed[:, at : at + lanes])
     ]
     whole = np.concatenate(chunks, axis=1)
     return whole.reshape(channels, -1).view(np.int8)

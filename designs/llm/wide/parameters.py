@@ -71,7 +71,15 @@ class Wide:
 
     @property
     def activations(self) -> int:
-        """Activations in a word that spreads to the elements: as many as a word has weights."""
+        """Activations in a word that spreads to the elements.
+
+        They are as many as a word has weights, or half as many where it has two outputs' by each.
+        """
+        return self.trits or self.lanes * (2 if self.group else 1)
+
+    @property
+    def weighs(self) -> int:
+        """Weights of a layer's job in a word."""
         return self.trits or self.lanes * 8 // self.bits
 
     @property
@@ -133,7 +141,7 @@ def job_words(config: Architecture, wide: Wide) -> tuple[tuple[int, ...], int]:
 
     With weights of four bits, every ``described`` words of a layer's job follow one of their steps.
     """
-    at_once = wide.channels * wide.activations
+    at_once = wide.channels * wide.weighs
     jobs = tuple(outputs * inputs // at_once for outputs, inputs in job_sizes(config))
     if wide.bits == 4:
         jobs = tuple(words + -(-words // wide.described) for words in jobs)
@@ -243,8 +251,10 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
         what = "ternary weights of a word"
     elif wide.bits == 4:
         what = f"weights of four bits that {wide.lanes} lanes take"
-    _divides(what, wide.activations, "hidden width", config.d)
-    _divides(what, wide.activations, "feed-forward width", config.ffn)
+    _divides(what, wide.weighs, "hidden width", config.d)
+    _divides(what, wide.weighs, "feed-forward width", config.ffn)
+    if wide.bits == 4 and not wide.block:
+        _check_pairs(config, wide)
     _divides("channels", wide.channels, "hidden width", config.d)
     _divides("channels", wide.channels, "feed-forward width", config.ffn)
     what = "heads" if config.heads == config.kv_heads else "heads of keys and values"
@@ -256,6 +266,22 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
         _divides("elements of a vector", v, "number of lanes", wide.lanes)
     _divides("elements of a vector", v, "width of a head", hd)
     _divides(f"elements of {wide.parts} rows of a norm", v * wide.parts, "hidden width", config.d)
+
+
+def _check_pairs(config: Architecture, wide: Wide) -> None:
+    """Whether words of four-bit weights, which hold those of two outputs of a channel, hold a job's."""
+    if wide.lanes < 2:
+        raise WidthError(
+            "A word of one byte does not hold the steps of two outputs.",
+            help="take 2 lanes or more.",
+        )
+    for outputs, _ in job_sizes(config):
+        if outputs % (2 * wide.channels):
+            raise WidthError(
+                f"With weights of four bits a channel has its outputs two by two, and {wide.channels} "
+                f"channels have {outputs} outputs of a job.",
+                help="take half as many channels, or weights of 8 bits.",
+            )
 
 
 def _check_weights(wide: Wide) -> None:

@@ -5,20 +5,20 @@
                 by layer, as far ahead as the stream behind it is deep; then it writes the new ones. Where
                 the channels of the weights hold the cache, :mod:`.serve` does that.
 ``score_ahead`` multiplies ``K`` keys with all ``G`` queries that share them, a cycle.
+``weigh_ahead`` makes weights of softmax of their scores.
 ``mix_ahead``   weights ``K`` values for all ``G`` queries, a cycle.
 
 A word of the stream holds ``K`` positions of a head, position j in place j mod K; the last word of a head
 may be filled in part. The newest key and value of each head are used directly, so **nothing that a step
-writes is read back in it**. What is written is the newest alone, or with ``WHOLE`` the last word with it.
+writes is read back in it**.
 Once the new keys of a layer are there, ``keep`` reads those of the next one, while the elements have the
 other jobs of the layer. The arithmetic is that of :mod:`..heads`.
 """
 
 import allo
 from allo.customize import Schedule
-from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
+from allo.ir.types import Int, Stream, UInt, float32, int8, int32, uint8
 
-from ...constants import ROUND
 from ...stage import pipelined
 
 
@@ -50,13 +50,13 @@ def keep[HD, H, K, CTX, LAYERS](
             memory[(layer * H + head) * CTX + start] = new.get()
 
 
-def score_ahead[HD, H, G, K, LAYERS, WHOLE](
+def score_ahead[HD, H, G, K, LAYERS, SCORE](
     asked: "Stream[UInt(8 * HD), 4]",
     start: int32,
     keys: "Stream[UInt(8 * HD * K), 4]",
-    new: "Stream[UInt(8 * HD * (1 + WHOLE * (K - 1))), 4]",
-    scores: "Stream[int32[G * K], 4]",
-    peaks: "Stream[int32[G], 4]",
+    new: "Stream[UInt(8 * HD), 4]",
+    scores: "Stream[Int(SCORE)[G * K], 4]",
+    peaks: "Stream[Int(SCORE)[G], 4]",
 ):
     """Scores of one token at position ``start``, head by head, the peaks of its queries behind them."""
     queries: UInt(8 * HD * G)[H]
@@ -77,11 +77,10 @@ def score_ahead[HD, H, G, K, LAYERS, WHOLE](
         for hk in range(H):
             fresh: UInt(8 * HD) = asked.get()
             newest[hk] = fresh
-            with allo.meta_if(WHOLE == 0):
-                new.put(fresh)
+            new.put(fresh)
         h: UInt(8) = 0
         j: UInt(20) = 0
-        best: int32[G] = 0
+        best: Int(SCORE)[G] = 0
         position: UInt(20) = start
         last: UInt(20) = position // K
         own: UInt(8) = position % K
@@ -94,8 +93,8 @@ def score_ahead[HD, H, G, K, LAYERS, WHOLE](
             with allo.meta_for(K) as k:
                 if j == last and own == k:
                     word[8 * HD * k : 8 * HD * k + 8 * HD] = newest[h]
-            dots: int32[G * K]
-            peaked: int32[G]
+            dots: Int(SCORE)[G * K]
+            peaked: Int(SCORE)[G]
             with allo.meta_for(G) as g:
                 peak: int32 = 0
                 with allo.meta_for(K) as k:
@@ -116,85 +115,124 @@ def score_ahead[HD, H, G, K, LAYERS, WHOLE](
             scores.put(dots)
             if j == last:
                 peaks.put(peaked)
-            with allo.meta_if(WHOLE == 1):
-                if j == last:
-                    new.put(word)
             h = h + 1 if j == last else h
             j = 0 if j == last else j + 1
 
 
-def mix_ahead[HD, H, G, K, LAYERS, WHOLE](
-    given: "Stream[UInt(8 * HD), 4]",
-    scores: "Stream[int32[G * K], 4]",
-    peaks: "Stream[int32[G], 4]",
+def weigh_ahead[G, K, H, LAYERS, SCORE](
+    scores: "Stream[Int(SCORE)[G * K], 4]",
+    peaks: "Stream[Int(SCORE)[G], 4]",
     start: int32,
     factors: "float32[LAYERS]",
-    values: "Stream[UInt(8 * HD * K), 4]",
-    new: "Stream[UInt(8 * HD * (1 + WHOLE * (K - 1))), 4]",
-    sums: "Stream[UInt(32 * G * HD), 2]",
+    shares: "Stream[UInt(8 * G * K), 2]",
     totals: "Stream[UInt(32 * G), 2]",
 ):
-    """Values weighted by softmax in steps of 1 / 255, and the sum of the weights, of each query of a head."""
-    newest: UInt(8 * HD)[H]
+    """Weights of softmax in steps of 1 / 255, and their sum, of each query of a head.
+
+    255 times a weight is rounded to the nearest whole number, after float32 has rounded the product: both in
+    the bits of the weight, which are right for all weights from 0 to 1.
+    """
     for layer in range(LAYERS):
-        for hv in range(H):
-            fresh: UInt(8 * HD) = given.get()
-            newest[hv] = fresh
-            with allo.meta_if(WHOLE == 0):
-                new.put(fresh)
         factor: float32 = factors[layer]
-        h: UInt(8) = 0
         j: UInt(20) = 0
-        best: int32[G] = 0
+        best: Int(SCORE)[G] = 0
         sum: int32[G] = 0
-        acc: int32[G * HD] = 0
         position: UInt(20) = start
         last: UInt(20) = position // K
         own: UInt(8) = position % K
         total: UInt(24) = (last + 1) * H
         for key in range(total):
             if j == 0:
-                highest: int32[G] = peaks.get()
+                highest: Int(SCORE)[G] = peaks.get()
                 for q in range(G):
                     best[q] = highest[q]
-            dots: int32[G * K] = scores.get()
+            dots: Int(SCORE)[G * K] = scores.get()
+            levels: UInt(8 * G * K) = 0
+            weighed: UInt(32 * G) = 0
+            with allo.meta_for(G) as g:
+                level_sum: int32 = 0
+                with allo.meta_for(K) as k:
+                    below: float32 = dots[g * K + k] - best[g]
+                    weight: float32 = allo.exp(below * factor)
+                    bits: UInt(32) = weight.bitcast()
+                    whole: UInt(32) = bits[0:23] + 8388608
+                    product: UInt(32) = (whole << 8) - whole
+                    is_large: UInt(1) = product[31:32]
+                    normal: UInt(32) = product if is_large == 1 else product << 1
+                    odd: UInt(1) = 1 if (normal[0:7] != 0 or normal[8:9] == 1) else 0
+                    up: UInt(1) = normal[7:8] & odd
+                    rounded: UInt(33) = normal[8:32] + up
+                    gap: Int(10) = 127 - bits[23:31] - is_large
+                    left: UInt(4) = 8 - gap
+                    moved: UInt(33) = rounded << left
+                    rest: UInt(1) = 1 if (moved[0:23] != 0 or moved[24:25] == 1) else 0
+                    more: UInt(1) = moved[23:24] & rest
+                    nearest: UInt(8) = moved[24:32] + more
+                    if gap <= 8 and (j != last or k <= own):
+                        level_sum += nearest
+                        levels[8 * (g * K + k) : 8 * (g * K + k) + 8] = nearest
+                after_sum: int32 = level_sum + (0 if j == 0 else sum[g])
+                sum[g] = after_sum
+                weighed[32 * g : 32 * g + 32] = after_sum
+            shares.put(levels)
+            if j == last:
+                totals.put(weighed)
+            j = 0 if j == last else j + 1
+
+
+def mix_ahead[HD, H, G, K, V, LAYERS, ACC](
+    given: "Stream[UInt(8 * HD), 4]",
+    shares: "Stream[UInt(8 * G * K), 2]",
+    start: int32,
+    values: "Stream[UInt(8 * HD * K), 4]",
+    new: "Stream[UInt(8 * HD), 4]",
+    sums: "Stream[UInt(32 * V), 4]",
+):
+    """Values times their weights, summed for each query of a head; then these sums, V of them a cycle.
+
+    The sums move on by V places in each of those cycles, and what comes behind the last one is zero: so
+    all are zero when the next head begins.
+    """
+    newest: UInt(8 * HD)[H]
+    for layer in range(LAYERS):
+        for hv in range(H):
+            fresh: UInt(8 * HD) = given.get()
+            newest[hv] = fresh
+            new.put(fresh)
+        h: UInt(8) = 0
+        j: UInt(20) = 0
+        acc: Int(ACC)[G * HD + V] = 0
+        position: UInt(20) = start
+        last: UInt(20) = position // K
+        own: UInt(8) = position % K
+        ends: UInt(20) = last + G * HD // V
+        total: UInt(24) = (ends + 1) * H
+        for key in range(total):
+            weights: UInt(8 * G * K) = 0
+            if j <= last:
+                weights = shares.get()
             word: UInt(8 * HD * K) = 0
-            if j != last or own != 0:
+            if j < last or (j == last and own != 0):
                 word = values.get()
             with allo.meta_for(K) as k:
                 if j == last and own == k:
                     word[8 * HD * k : 8 * HD * k + 8 * HD] = newest[h]
-            out: UInt(32 * G * HD) = 0
-            weighed: UInt(32 * G) = 0
+            out: UInt(32 * V) = 0
+            for v in range(V):
+                one: int32 = acc[v]
+                out[32 * v : 32 * v + 32] = one
             with allo.meta_for(G) as g:
-                level_sum: int32 = 0
-                shares: UInt(8 * K) = 0
-                with allo.meta_for(K) as k:
-                    below: float32 = dots[g * K + k] - best[g]
-                    weight: float32 = allo.exp(below * factor)
-                    level: int32 = (weight * 255.0 + ROUND) - ROUND
-                    if j != last or k <= own:
-                        level_sum += level
-                        shares[8 * k : 8 * k + 8] = level
-                after_sum: int32 = level_sum + (0 if j == 0 else sum[g])
-                sum[g] = after_sum
-                weighed[32 * g : 32 * g + 32] = after_sum
                 for c in range(HD):
-                    after: int32 = 0 if j == 0 else acc[g * HD + c]
+                    after: int32 = acc[g * HD + c + V] if j > last else acc[g * HD + c]
                     with allo.meta_for(K) as k:
-                        share: uint8 = shares[8 * k : 8 * k + 8]
+                        share: uint8 = weights[8 * (g * K + k) : 8 * (g * K + k) + 8]
                         value: int8 = word[8 * (HD * k + c) : 8 * (HD * k + c) + 8]
                         after += share * value
                     acc[g * HD + c] = after
-                    out[32 * (g * HD + c) : 32 * (g * HD + c) + 32] = after
-            if j == last:
+            if j > last:
                 sums.put(out)
-                totals.put(weighed)
-            with allo.meta_if(WHOLE == 1):
-                if j == last:
-                    new.put(word)
-            h = h + 1 if j == last else h
-            j = 0 if j == last else j + 1
+            h = h + 1 if j == ends else h
+            j = 0 if j == ends else j + 1
 
 
 schedule_keep = pipelined("old head")
@@ -215,4 +253,17 @@ def schedule_mix_ahead(s: Schedule, shared: bool) -> Schedule:
     """A word of values a cycle; see :func:`schedule_score_ahead`."""
     if shared:
         s.bind("mul", "packed", axis="key")
-    return pipelined("hv key", "best sum acc dots highest")(s)
+    return pipelined("hv key", "acc")(s)
+
+
+schedule_weigh_ahead = pipelined("key", "best sum dots highest")
+
+
+def score_bits(width: int) -> int:
+    """Bits that hold a score of a head of a width."""
+    return (width << 14).bit_length() + 1
+
+
+def sum_bits(context: int) -> int:
+    """Bits that hold so many weights of up to 255 times int8, as long as 32 do."""
+    return min(32, (context * 255 << 7).bit_length() + 1)

@@ -12,14 +12,14 @@ from ..parameters import kept_lines
 from ..stages.sizes import Sizes
 from .lines import lines_of
 from .serve import schedule_serve, schedule_sort, serve, sort
-from .stages import ahead, new_word
+from .stages import ahead
 from .tables import table_lines_ahead
 
 
 def serving(z: Sizes) -> Stage:
     """One reader a channel, for all that lies on it, and what sorts its lines."""
     C, B, LAYERS, PREFETCH = z.wide.channels, 8 * z.wide.lanes, z.layers, z.wide.prefetch
-    held, H, PER, K = lines_of(z.model, z.wide), z.per_unit, z.wide.across, z.wide.keys
+    held, H, PER = lines_of(z.model, z.wide), z.per_unit, z.wide.across
     KEPT, KEPT_AHEAD, NEW = kept_lines(z.model, z.wide), _lines_ahead(z), max(2, H)
     SIZE, SAID, TABLES = held.size, max(2, held.said), table_lines_ahead(z)
     jobs = [sum(lines) for lines in zip(held.tables, held.words, strict=True)]
@@ -42,7 +42,7 @@ def serving(z: Sizes) -> Stage:
         @df.kernel(mapping=[C], args=[weights])
         def serving(memory: UInt(B)[C, SIZE]):
             c = df.get_pid()
-            writes: int32 = 1 if start // K % (PER // K) == c % PER // K else 0
+            writes: int32 = 1 if start % PER == c % PER else 0
             serve[*SERVE](
                 memory[c], token, start, writes, new_key_lines[c], new_value_lines[c],
                 said_lines[c], lines[c],
@@ -57,12 +57,11 @@ def serving(z: Sizes) -> Stage:
 
 
 def joining(z: Sizes) -> Stage:
-    """Between channels and units: old lines become words, and new words become lines."""
+    """Between channels and units: old lines become words, and a new line goes to its channel."""
     C, L, U, K, H, LAYERS = (
         z.wide.channels, z.wide.lanes, z.wide.heads, z.wide.keys, z.per_unit, z.layers,
     )  # fmt: skip
-    WORD, KEPT_AHEAD, JOINED, NEW = new_word(z), _lines_ahead(z), ahead(z), max(2, H)
-    B, PER = 8 * L, z.wide.across
+    KEPT_AHEAD, JOINED, NEW, B, PER = _lines_ahead(z), ahead(z), max(2, H), 8 * L, z.wide.across
     PH = PER // K
 
     @df.part()
@@ -70,20 +69,21 @@ def joining(z: Sizes) -> Stage:
         start: int32,
         key_lines: Stream[UInt(B), KEPT_AHEAD][C], value_lines: Stream[UInt(B), KEPT_AHEAD][C],
         new_key_lines: Stream[UInt(B), NEW][C], new_value_lines: Stream[UInt(B), NEW][C],
-        old_keys: Stream[UInt(WORD), JOINED][U], old_values: Stream[UInt(WORD), JOINED][U],
-        new_keys: Stream[UInt(WORD), NEW][U], new_values: Stream[UInt(WORD), NEW][U],
+        old_keys: Stream[UInt(B * K), JOINED][U], old_values: Stream[UInt(B * K), JOINED][U],
+        new_keys: Stream[UInt(B), NEW][U], new_values: Stream[UInt(B), NEW][U],
     ):  # fmt: skip
         @df.kernel(mapping=[2, U])
         def joining():
             which, u = df.get_pid()
             words: int32 = (start + PER - 1) // PER * PH
             total: int32 = words * (H * LAYERS)
-            turn: UInt(8) = 0
+            # One bit for each turn: no comparison stands in front of the lines that are taken.
+            turn: UInt(PH) = 1
             at: int32 = 0
             for word in range(total):
-                joined: UInt(WORD) = 0
+                joined: UInt(B * K) = 0
                 with allo.meta_for(PH) as ph:
-                    if turn == ph:
+                    if turn[ph : ph + 1] == 1:
                         with allo.meta_for(K) as k:
                             with allo.meta_if(which == 0):
                                 joined[B * k : B * k + B] = key_lines[u * PER + ph * K + k].get()
@@ -94,25 +94,25 @@ def joining(z: Sizes) -> Stage:
                         old_keys[u].put(joined)
                     with allo.meta_else():
                         old_values[u].put(joined)
-                turn = 0 if turn == PH - 1 else turn + 1
+                turn = (turn << 1) | turn[PH - 1 : PH]
                 at = 0 if at == words - 1 else at + 1
 
         @df.kernel(mapping=[2, U])
         def returning():
             which, u = df.get_pid()
+            own: UInt(8) = start % PER
             for word in range(H * LAYERS):
-                new: UInt(WORD) = 0
+                new: UInt(B) = 0
                 with allo.meta_if(which == 0):
                     new = new_keys[u].get()
                 with allo.meta_else():
                     new = new_values[u].get()
-                with allo.meta_for(PH) as ph:
-                    if start // K % PH == ph:
-                        with allo.meta_for(K) as k:
-                            with allo.meta_if(which == 0):
-                                new_key_lines[u * PER + ph * K + k].put(new[B * k : B * k + B])
-                            with allo.meta_else():
-                                new_value_lines[u * PER + ph * K + k].put(new[B * k : B * k + B])
+                with allo.meta_for(PER) as k:
+                    if own == k:
+                        with allo.meta_if(which == 0):
+                            new_key_lines[u * PER + k].put(new)
+                        with allo.meta_else():
+                            new_value_lines[u * PER + k].put(new)
 
     def also(s: Any) -> None:
         for name in ("joining", "returning"):

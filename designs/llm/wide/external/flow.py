@@ -114,7 +114,8 @@ class Attention:
         old: keys of a head that come from memory.
         turns: cycles in which a unit takes a head.
         dealt: from the elements' last product of k, or v, to a unit.
-        scored: from a key to its score.
+        scored: from a key to its weight.
+        drained: cycles in which a unit gives the sums of a head, and takes no values.
         ended: from the last value to the last activation of the projection.
         values: words of a channel in the job of q, k and v behind those of k.
     """
@@ -126,6 +127,7 @@ class Attention:
     scored: float
     ended: float
     values: float
+    drained: int = 0
     asked: float = EVER
     given: float = EVER
     keys_taken: float = 0.0
@@ -150,12 +152,12 @@ class Attention:
 
     def wants(self, now: float) -> tuple[tuple[float, float], tuple[float, float]]:
         """Keys a cycle, and until the end of a head; and values a cycle, and until a peak is missing."""
-        rate = self.old / self.turns
+        rate, drains = self.old / self.turns, self.drained * (1 - 1 / self.heads)
         head = (len(self.peaks) + 1) * self.old - self.keys_taken
         scores = now >= self.asked - LEAST and len(self.peaks) < self.heads
         allowed = sum(time <= now + LEAST for time in self.peaks) * self.old - self.values_taken
         mixes = now >= self.given - LEAST and allowed > LEAST
-        return (rate * scores, head), (rate * mixes, allowed)
+        return (rate * scores, head), (self.old / (self.turns + drains) * mixes, allowed)
 
     def take(self, keys: float, values: float, now: float) -> None:
         """So many keys and values were taken."""

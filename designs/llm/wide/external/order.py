@@ -143,7 +143,7 @@ class Ordered:
             for came in keys[head * old : (head + 1) * old]:
                 scoring = max(scoring + each, came + each - 1)
             scoring += max(0, about.turns - old * each)
-            mixing = max(mixing, scoring + about.scored)
+            mixing = max(mixing + (about.drained if head else 0), scoring + about.scored)
             for came in values[head * old : (head + 1) * old]:
                 mixing = max(mixing + each, came + each - 1)
             mixing += max(0, about.turns - old * each)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import allo
 import allo.dataflow as df
-from allo.ir.types import Stream, UInt, float32, int32
+from allo.ir.types import Int, Stream, UInt, float32, int32
 
 from ...stage import Kernel, Loops, Stage
 from ..stages.sizes import Sizes
@@ -15,7 +15,11 @@ from .attend import (
     schedule_keep,
     schedule_mix_ahead,
     schedule_score_ahead,
+    schedule_weigh_ahead,
     score_ahead,
+    score_bits,
+    sum_bits,
+    weigh_ahead,
 )
 
 
@@ -52,119 +56,145 @@ def keeping(z: Sizes) -> Stage:
 def scoring(z: Sizes) -> Stage:
     """One a unit: keys come ahead of their use, and each is multiplied with all queries that share it."""
     U, HD, G, K, SCORES = z.wide.heads, z.model.head_dim, z.group, z.wide.keys, _scores(z)
-    WORD, AHEAD, NEW = new_word(z), ahead(z), max(2, z.per_unit)
-    own = HD, z.per_unit, G, K, z.layers, int(z.is_merged)
+    AHEAD, NEW, SCORE = ahead(z), max(2, z.per_unit), score_bits(HD)
+    own = HD, z.per_unit, G, K, z.layers, SCORE
     kernel = Kernel(score_ahead, own, lambda s: schedule_score_ahead(s, G * K > 1))
-    SCORE = kernel.template
+    UNIT = kernel.template
 
     @df.part()
     def part(
         start: int32, asked: Stream[UInt(8 * HD), 4][U],
-        old_keys: Stream[UInt(8 * HD * K), AHEAD][U], new_keys: Stream[UInt(WORD), NEW][U],
-        scores: Stream[int32[G * K], SCORES][U], peaks: Stream[int32[G], 4][U],
+        old_keys: Stream[UInt(8 * HD * K), AHEAD][U], new_keys: Stream[UInt(8 * HD), NEW][U],
+        scores: Stream[Int(SCORE)[G * K], SCORES][U], peaks: Stream[Int(SCORE)[G], 4][U],
     ):  # fmt: skip
         @df.kernel(mapping=[U])
         def scoring():
             u = df.get_pid()
-            score_ahead[*SCORE](asked[u], start, old_keys[u], new_keys[u], scores[u], peaks[u])
+            score_ahead[*UNIT](asked[u], start, old_keys[u], new_keys[u], scores[u], peaks[u])
 
     return Stage(part, (kernel,), delay=_key(kernel))
 
 
-def mixing(z: Sizes) -> Stage:
-    """One a unit: weights of softmax, and values, which come ahead of their use, weighted for all queries."""
-    U, HD, G, K, LAYERS = z.wide.heads, z.model.head_dim, z.group, z.wide.keys, z.layers
-    WORD, AHEAD, NEW, SCORES = new_word(z), ahead(z), max(2, z.per_unit), _scores(z)
-    MERGED = z.is_merged
+def weighing(z: Sizes) -> Stage:
+    """One a unit: weights of softmax."""
+    U, G, K, H, LAYERS, MERGED = (
+        z.wide.heads, z.group, z.wide.keys, z.per_unit, z.layers, z.is_merged,
+    )  # fmt: skip
+    SCORES, SCORE = _scores(z), score_bits(z.model.head_dim)
     GIVEN = Stream[float32, 2][U] if MERGED else float32[U, LAYERS]
-    sizes = HD, z.per_unit, G, K, LAYERS, int(MERGED)
-    kernel = Kernel(mix_ahead, sizes, lambda s: schedule_mix_ahead(s, G * K > 1))
-    MIX = kernel.template
+    kernel = Kernel(weigh_ahead, (G, K, H, LAYERS, SCORE), schedule_weigh_ahead)
+    WEIGH = kernel.template
 
     @df.part()
     def part(
-        start: int32, exponents: GIVEN, given: Stream[UInt(8 * HD), 4][U],
-        old_values: Stream[UInt(8 * HD * K), AHEAD][U], new_values: Stream[UInt(WORD), NEW][U],
-        scores: Stream[int32[G * K], SCORES][U], peaks: Stream[int32[G], 4][U],
-        mixed: Stream[UInt(32 * G * HD), 2][U], totals: Stream[UInt(32 * G), 2][U],
+        start: int32, exponents: GIVEN, scores: Stream[Int(SCORE)[G * K], SCORES][U],
+        peaks: Stream[Int(SCORE)[G], 4][U], shares: Stream[UInt(8 * G * K), 2][U],
+        totals: Stream[UInt(32 * G), 2][U],
     ):  # fmt: skip
         with allo.meta_if(MERGED):
 
             @df.kernel(mapping=[U])
-            def mixing():
+            def weighing():
                 u = df.get_pid()
                 own: float32[LAYERS]
                 for layer in range(LAYERS):
                     own[layer] = exponents[u].get()
-                mix_ahead[*MIX](
-                    given[u], scores[u], peaks[u], start, own,
-                    old_values[u], new_values[u], mixed[u], totals[u],
-                )  # fmt: skip
+                weigh_ahead[*WEIGH](scores[u], peaks[u], start, own, shares[u], totals[u])
 
         with allo.meta_else():
 
             @df.kernel(mapping=[U], args=[exponents])
-            def mixing(factors: float32[U, LAYERS]):
+            def weighing(factors: float32[U, LAYERS]):
                 u = df.get_pid()
-                mix_ahead[*MIX](
-                    given[u], scores[u], peaks[u], start, factors[u],
-                    old_values[u], new_values[u], mixed[u], totals[u],
-                )  # fmt: skip
+                weigh_ahead[*WEIGH](scores[u], peaks[u], start, factors[u], shares[u], totals[u])
 
     banks = {} if MERGED else {"exponents": 1}
     return Stage(part, (kernel,), banks=banks, delay=_key(kernel))
 
 
-def collecting(z: Sizes) -> Stage:
-    """Takes the sums of the units' heads in their order, and hands on those of one query after the other."""
-    U, HD, G, TURNS = z.wide.heads, z.model.head_dim, z.group, z.layers * z.heads
+def mixing(z: Sizes) -> Stage:
+    """One a unit: values, which come ahead of their use, times the weights of all queries, summed."""
+    U, HD, G, K, V, LAYERS = (
+        z.wide.heads, z.model.head_dim, z.group, z.wide.keys, z.wide.vector, z.layers,
+    )  # fmt: skip
+    AHEAD, NEW, OUT = ahead(z), max(2, z.per_unit), drained(z)
+    sizes = HD, z.per_unit, G, K, V, LAYERS, sum_bits(z.model.context)
+    kernel = Kernel(mix_ahead, sizes, lambda s: schedule_mix_ahead(s, G * K > 1))
+    MIX = kernel.template
 
     @df.part()
     def part(
-        mixed: Stream[UInt(32 * G * HD), 2][U], totals: Stream[UInt(32 * G), 2][U],
+        start: int32, given: Stream[UInt(8 * HD), 4][U], shares: Stream[UInt(8 * G * K), 2][U],
+        old_values: Stream[UInt(8 * HD * K), AHEAD][U], new_values: Stream[UInt(8 * HD), NEW][U],
+        mixed: Stream[UInt(32 * V), OUT][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[U])
+        def mixing():
+            u = df.get_pid()
+            mix_ahead[*MIX](given[u], shares[u], start, old_values[u], new_values[u], mixed[u])
+
+    return Stage(part, (kernel,), delay=_key(kernel))
+
+
+def collecting(z: Sizes) -> Stage:
+    """Takes the sums of the units' heads in their order, and hands on those of one query after the other."""
+    U, HD, G, V = z.wide.heads, z.model.head_dim, z.group, z.wide.vector
+    WORDS, OUT = z.layers * z.heads * (z.model.head_dim // z.wide.vector), drained(z)
+
+    @df.part()
+    def part(
+        mixed: Stream[UInt(32 * V), OUT][U], totals: Stream[UInt(32 * G), 2][U],
         collected: Stream[int32[HD], 2], counted: Stream[int32, 2],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def collecting():
-            held: UInt(32 * G * HD) = 0
+            sums: UInt(32 * HD) = 0
             counts: UInt(32 * G) = 0
             unit: UInt(8) = 0
             share: UInt(8) = 0
-            for query in range(TURNS):
-                sums: UInt(32 * G * HD) = held >> (32 * HD)
-                weights: UInt(32 * G) = counts >> 32
+            piece: UInt(8) = 0
+            for query in range(WORDS):
+                word: UInt(32 * V) = 0
+                weights: UInt(32 * G) = counts if piece > 0 else counts >> 32
                 with allo.meta_for(U) as u:
-                    if unit == u and share == 0:
-                        sums = mixed[u].get()
-                        weights = totals[u].get()
-                held = sums
+                    if unit == u:
+                        word = mixed[u].get()
+                        if share == 0 and piece == 0:
+                            weights = totals[u].get()
                 counts = weights
-                one: int32[HD]
-                for o in range(HD):
-                    one[o] = sums[32 * o : 32 * o + 32]
-                collected.put(one)
-                total: int32 = weights[0:32]
-                counted.put(total)
+                above: UInt(32 * HD) = word
+                joined: UInt(32 * HD) = (sums >> (32 * V)) | (above << (32 * (HD - V)))
+                sums = joined
+                if piece == HD // V - 1:
+                    one: int32[HD]
+                    for o in range(HD):
+                        one[o] = joined[32 * o : 32 * o + 32]
+                    collected.put(one)
+                    total: int32 = weights[0:32]
+                    counted.put(total)
+                is_last: UInt(1) = 1 if piece == HD // V - 1 else 0
                 following: UInt(8) = 0 if unit == U - 1 else unit + 1
-                unit = following if share == G - 1 else unit
-                share = 0 if share == G - 1 else share + 1
+                unit = following if is_last == 1 and share == G - 1 else unit
+                shared: UInt(8) = 0 if share == G - 1 else share + 1
+                share = shared if is_last == 1 else share
+                piece = 0 if is_last == 1 else piece + 1
 
     return Stage(
         part,
         loops=("collecting:query",),
         registers=("collecting:one",),
-        delay=lambda loops: loops.depth("collecting_0", "query"),
+        delay=lambda loops: loops.depth("collecting_0", "query") + HD / V - 1,
     )
+
+
+def drained(z: Sizes) -> int:
+    """Words of V sums that a unit gives of a head, all of which may wait."""
+    return max(2, z.group * z.model.head_dim // z.wide.vector)
 
 
 def ahead(z: Sizes) -> int:
     """Words of several keys that may be ahead; where channels hold the cache, their lines wait instead."""
     return 2 if z.is_merged else max(2, z.wide.cache_prefetch // z.wide.keys)
-
-
-def new_word(z: Sizes) -> int:
-    """Bits that are written of a head: its newest key, or the word that holds it."""
-    return 8 * z.model.head_dim * (z.wide.keys if z.is_merged else 1)
 
 
 def _scores(z: Sizes) -> int:

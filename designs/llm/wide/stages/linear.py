@@ -7,7 +7,7 @@ from allo.ir.types import Stream, UInt, float32, int8, int16, int32
 
 from ...stage import Kernel, Loops, Stage
 from ..linear import fetch, multiply, rescale, schedule_fetch, schedule_multiply, schedule_rescale
-from ..nibbles import multiply_nibbles, schedule_multiply_nibbles
+from ..nibbles import lane_bits, multiply_nibbles, schedule_multiply_nibbles
 from ..parameters import channel_size
 from ..tokens.nibbles import multiply_offsets, schedule_multiply_offsets
 from .sizes import Sizes
@@ -159,7 +159,8 @@ def multiplying(z: Sizes) -> Stage:
         own = L, C, z.d, z.qkv, z.inner, *jobs, z.shift
         kernel = Kernel(multiply_offsets, own, schedule_multiply_offsets, z.kind)
     elif NIBBLES:
-        kernel = Kernel(multiply_nibbles, (L, C, z.d, z.qkv, *jobs), schedule_multiply_nibbles)
+        pairs = L, C, z.d, z.qkv, *jobs, lane_bits(L)
+        kernel = Kernel(multiply_nibbles, pairs, schedule_multiply_nibbles)
     else:
         sizes = L, C, z.d, z.qkv, z.inner, *jobs, z.extra, z.shift
         kernel = Kernel(multiply, sizes, schedule_multiply, z.kind)
