@@ -36,7 +36,7 @@ from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
 from .interfaces.beside.choose import LINE, TransferChooser, join_transfers
 from .interfaces.early.asked import Asked, early_positions
-from .interfaces.early.needed import first_needs
+from .interfaces.early.needed import times_of
 from .interfaces.placed import card_of, placed_interface
 from .interfaces.wrapper import wrap
 from .netlist.modules import with_locations
@@ -253,9 +253,9 @@ def compile_design(
         join_transfers(design, transfers, len(about.signature.arguments))
         card = card_of(device)
         asked = compiler.asked
-        design.needs = first_needs(design.compiled, asked.names) if asked.names else {}
+        design.times = times_of(design.compiled, asked.names)
         widest = family(device).bus_width
-        about = replace(about, widest=widest, early=design.needs, waits=asked.waits)
+        about = replace(about, widest=widest, early=design.times, waits=asked.waits)
         wrapper = wrap(design, made.ports, interface, about, transfers, compiler.locations, card)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)

@@ -42,7 +42,20 @@ from .regions.predict import Compiled as Regions
 from .waiting import ModuleWaits
 
 type Needs = Mapping[str, np.ndarray | None]
-"""By array, the cycle of the core in which each element is first asked for; None where that is not known."""
+"""By array, a cycle of the core for each element, row-major; None where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When a core uses the elements of arrays that are copied while it runs.
+
+    Attributes:
+        needs: the cycle in which it first asks for each.
+        ends: the one in which it last writes each, 0 where it never does.
+    """
+
+    needs: Needs = field(default_factory=dict)
+    ends: Needs = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +144,7 @@ class HardwareDesign:
         bounds: what the top tells of subscripts out of range; None without checks.
         waits: by module, where it can wait for streams.
         compiled: what foretells the cycles of its regions.
-        needs: when it first asks for elements of arrays that are copied in while it runs.
+        times: when it uses elements of arrays that are copied while it runs.
         endless: whether a run has no end of its own: its words run out.
         board: the outside of the wrapper that ``top`` then is (:mod:`.interfaces`); None without one.
     """
@@ -156,7 +169,7 @@ class HardwareDesign:
     board: Board | None = None
     endless: bool = False
     compiled: Regions | None = None
-    needs: Needs = field(default_factory=dict)
+    times: Times = field(default_factory=Times)
 
     def estimate_resources(self) -> None:
         """Fill in the resources of the report, once; a report that has them stays as it is."""

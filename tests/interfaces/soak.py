@@ -113,6 +113,28 @@ def product(rng: np.random.Generator) -> Case:
     return Case(allo.customize(gemm), draw, ("A", "B", "C"))
 
 
+def twice(rng: np.random.Generator) -> Case:
+    """A triangle of C that two nests write, the second one in rows of another order."""
+    N, far = int(rng.integers(2, 22)), int(rng.integers(2))
+
+    def both(A: int32[N, N], C: int32[N, N]):
+        for i in range(N):
+            for j in range(i + 1):
+                C[i, j] += A[j, i]
+        for i1 in range(N):
+            for j1 in range(N):
+                C[i1 if far == 0 else N - 1 - i1, j1] += A[i1, j1]
+
+    schedule = allo.customize(both)
+    for loops in (("i", "j"), ("i1", "j1")):
+        if rng.integers(4):
+            loop = loops[rng.integers(2)]
+            schedule.pipeline(loop, initiation_interval=int(rng.integers(1, 9)))
+    return Case(
+        schedule, lambda rng: [values(rng, int32, (N, N)), values(rng, int32, (N, N))], ("A", "C")
+    )
+
+
 def _partition(case: Case, rng: np.random.Generator) -> None:
     for name in case.arrays:
         kind = (None, Partition.Cyclic, Partition.Block, Partition.Complete)[rng.integers(4)]
@@ -320,8 +342,8 @@ def tasks(rng: np.random.Generator) -> Case:
 
 
 def early(rng: np.random.Generator) -> tuple[Case, Any]:
-    """Arrays that are copied in while the core runs, some on shared masters, beside others that pass."""
-    case = (mapped, partly, product, tasks, tasks)[rng.integers(5)](rng)
+    """Arrays that are copied while the core runs, some on shared masters, beside others that pass."""
+    case = (mapped, partly, product, tasks, tasks, twice, twice)[rng.integers(7)](rng)
     _partition(case, rng)
     shared = "mem" if not rng.integers(4) else ""
     asked = {name: _master(rng, bundle=shared) for name in case.arrays}

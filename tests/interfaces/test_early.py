@@ -1,4 +1,7 @@
-"""Arrays that are copied in while the core runs: the core takes no element before it has come."""
+"""Arrays that are copied while the core runs.
+
+It takes no element before that has come, and none leaves before it is written for the last time.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import pytest
 
 import allo
 from allo import Partition
-from allo.backend.rtl.interfaces.early import needed
+from allo.backend.rtl.interfaces.buses import copies
+from allo.backend.rtl.interfaces.early import leaving, needed
 from allo.backend.rtl.interfaces.early.gate import deadlines
 from allo.backend.sim import external_memory
 from allo.dialects.core.partition import ArrayLayout, DimPartition
@@ -61,12 +65,13 @@ def outside(schedule: Any, fields: dict[str, Any]) -> Any:
 
 
 def test_rows_begin_before_the_array_is_there() -> None:
-    """From dynamic memory, and from one that stalls at random; the cycles are foretold."""
+    """Nor has the last one left: from dynamic memory, and from one that stalls at random."""
     s = rows()
     first, early = outside(s, FIRST), outside(s, BOTH)
+    assert [array.name for array in early.design.board.arrays if array.leaves] == ["C"]
     (before,), (after,) = (agree(s, mod, drawn, (1,)) for mod in (first, early))
     copied = N * W * 4 / (14.4e9 / 300e6)
-    assert before - after > 0.9 * copied, "nearly the whole copy in passes beside the core"
+    assert before - after > 1.8 * copied, "nearly both copies pass beside the core"
     assert abs(first.foretold.cycles - early.foretold.cycles - (before - after)) < 8
     stalled = build(s, {"A": BOTH, "C": BOTH}, stalls=0.6)
     assert len(agree(s, stalled, drawn)) == 3
@@ -88,6 +93,45 @@ def test_a_core_that_is_told_too_late_when_it_needs_an_element(monkeypatch) -> N
         agree(s, build(s, {"A": BOTH, "C": BOTH}, stalls=0.6), drawn)
 
 
+def behind(A: int32[N, W], C: int32[N, W]):
+    for i in range(N):
+        for j in range(W):
+            A[i, j] = A[i, j] * 3
+    for i1 in range(N):
+        C[i1, W - 1] += A[i1, 0]
+
+
+def test_a_step_through_a_port_of_the_core_takes_two_cycles() -> None:
+    """C comes in one element a step; the core would need its last rows before these are there."""
+    s = allo.customize(behind)
+    s.partition(s.A, partition_type=Partition.Complete, dim=2)
+    s.partition(s.C, partition_type=Partition.Block, dim=2, factor=2)
+    for loop, interval in (("i", 16), ("i1", 8)):
+        s.pipeline(loop, initiation_interval=interval)
+    first, early = outside(s, FIRST), outside(s, BOTH)
+    (before,), (after,) = (agree(s, mod, drawn, (1,)) for mod in (first, early))
+    assert abs(first.foretold.cycles - early.foretold.cycles - (before - after)) < 8
+
+
+def test_rows_that_leave_too_early(monkeypatch) -> None:
+    """The fault that would matter: the table lets each row go 10 cycles before its last write."""
+    found = copies.releases
+    monkeypatch.setattr(
+        copies, "releases", lambda *given: [(max(0, at - 10), n) for at, n in found(*given)]
+    )
+    s = rows()
+    with pytest.raises(AssertionError, match="argument 1"):
+        agree(s, outside(s, BOTH), drawn)
+
+
+def test_releases_are_of_the_steps_that_are_written() -> None:
+    """Two rows of six elements, four in a step; what is written with the last one goes behind the core."""
+    layout = ArrayLayout((DimPartition(None, 1, 2), DimPartition(Partition.Cyclic, 4, 6)))
+    ends = np.array([3, 3, 9, 9, 2, 2, 30, 31, 30, 31, 40, 40])
+    assert leaving.releases(ends, layout, 4) == [(9, 2), (31, 3)]
+    assert leaving.releases(np.full(12, 7), layout, 4) == []
+
+
 def test_deadlines_are_of_the_first_step_that_has_not_come() -> None:
     """Two rows of six elements, four in a step: the second step of a row has two."""
     layout = ArrayLayout((DimPartition(None, 1, 2), DimPartition(Partition.Cyclic, 4, 6)))
@@ -101,7 +145,7 @@ def test_it_costs_no_clock() -> None:
     s = rows()
     first, early = (build(s, {"A": fields, "C": fields}).report for fields in (FIRST, BOTH))
     assert early.fmax_mhz > 0.97 * first.fmax_mhz
-    assert early.resources["ff"] - first.resources["ff"] < 1.5 * (32 + 1) * 2 * W
+    assert early.resources["ff"] - first.resources["ff"] < 1.2 * (32 + 1) * 3 * W
 
 
 def tripled(A: int32[48], x: int32[48]):

@@ -16,7 +16,7 @@ from allo.dialects.interfaces.streamed import stream_arguments
 from allo.dialects.interfaces.transfers import Transfer
 from allo.dialects.types import Stream
 
-from ..design import HardwareDesign, Needs
+from ..design import HardwareDesign, Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Arguments:
         counts: elements of the arrays that are streams.
         transfers: arrays whose elements pass while the core runs.
         widest: bits of a master's data for which no width is asked, at most.
-        early: the arrays that are copied in while the core runs, and when it first asks for each element.
+        early: the arrays that are copied while the core runs, and when it uses each element.
     """
 
     top: str
@@ -46,7 +46,7 @@ class Arguments:
     counts: Mapping[str, int] = field(default_factory=dict)
     transfers: Mapping[str, Transfer] = field(default_factory=dict)
     widest: int = 512
-    early: Needs = field(default_factory=dict)
+    early: Times = field(default_factory=Times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Known:
     written_whole: frozenset[int]
     streamed: tuple[int, ...]
     widest: int = 512
-    early: Needs = field(default_factory=dict)
+    early: Times = field(default_factory=Times)
     waits: bool = False
 
     def of(self, design: HardwareDesign, transfers: Mapping[int, Transfer]) -> Arguments:

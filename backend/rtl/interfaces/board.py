@@ -109,6 +109,7 @@ class Buffered:
         fold: banks that the RAM beside the core has for each bank of the core, for copies of fewer steps.
         uneven: whether a step of a copy may take a number of elements that is no power of two.
         early: whether the core begins while it is copied in, and waits for what is not there yet.
+        leaves: whether elements that the core has written for the last time are copied out while it runs.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Buffered:
     fold: int = 1
     uneven: bool = False
     early: bool = False
+    leaves: bool = False
 
     @property
     def is_asked(self) -> bool:

@@ -5,6 +5,7 @@ is idle, through the first port of each bank: so no bank needs a port more than 
 
 Elements of an array that is ``early`` come in while the core runs. Where no port of a bank writes and it has
 one port, they have a second one; elsewhere they take the port in cycles in which the core does not use it.
+Those of an array that ``leaves`` have a port to themselves on their way out.
 
 A core that such an array can make stand still takes what it has read when it goes on: a port answers with it
 until then, or, where the core also waits by itself, until it reads there again.
@@ -22,6 +23,7 @@ from ..graph.linear import bits_unsigned
 from ..graph.nodes import Array
 from ..netlist.locations import Locations
 from .board import Buffered
+from .early.ports import filled_by, shared_ports
 from .parts import Made, concat, flag, reserve_ports
 from .walk import Walk, emit_walk, fold_of, folded
 
@@ -36,7 +38,8 @@ def buffer_module(
 
     Ports, besides the core's: where the array is loaded ``fill_go``, ``in_data``, ``in_valid``,
     ``in_ready`` and the pulse ``filled``; where it is stored ``drain_go``, ``out_data``, ``out_last``,
-    ``out_valid``, ``out_ready``. Where the core can stand still, ``moves`` says that it goes on in this
+    ``out_valid``, ``out_ready``; where it leaves while the core runs, whether a step ``may_leave``, and
+    whether one has ``left``. Where the core can stand still, ``moves`` says that it goes on in this
     cycle, and ``still`` that it uses no port; where this array is early, ``step`` says that a step comes in.
 
     Args:
@@ -58,7 +61,8 @@ class _Way:
     """How the elements of a step pass: SSA names.
 
     Attributes:
-        moving: whether steps pass; ``drains`` whether some leave, where others come in while the core runs.
+        moving: whether steps pass through ports of the core, "" where none do; ``drains`` whether some leave
+            through these, where others come in while the core runs.
         outward: the word of those that leave; that of ``walk`` is of those that come in.
         write: whether a step is written, "" where none ever is.
         lanes: the words that are written.
@@ -107,7 +111,8 @@ class _Buffer:
         text, kept = self.text, self.buffered
         filling, draining = text.named("filling"), text.named("draining")
         issue, step = text.named("issue"), []
-        late = bool(kept.early and self._shared())
+        depth = self.layout.bank_depth
+        late = bool(kept.early and shared_ports(self.array, depth, early=True))
         takes = text.named("takes") if late else filling
         if kept.loaded:
             step.append(text.all_of(takes, "%in_valid"))
@@ -128,8 +133,9 @@ class _Buffer:
                 text.slice("%in_data", n * kept.cell, kept.width, self.width)
                 for n in range(self.lanes)
             ]
-        modes = ([filling] if kept.loaded else []) + ([draining] if kept.stored else [])
-        moving = text.any_of(*modes)
+        shares = kept.stored and not kept.leaves
+        modes = ([filling] if kept.loaded else []) + ([draining] if shares else [])
+        moving = text.any_of(*modes) if modes else ""
         drains = draining if kept.early and kept.stored else ""
         way = _Way(moving, drains, walk.word, walk, step[0] if kept.loaded else "", lanes)
         if late:
@@ -171,6 +177,9 @@ class _Buffer:
         if self.buffered.stored:
             inputs |= {"drain_go": 1, "out_ready": 1}
             outputs += ["out_data", "out_last", "out_valid"]
+        if self.buffered.leaves:
+            inputs["may_leave"] = 1
+            outputs.append("left")
         reserve_ports(self.text, inputs, tuple(outputs))
 
     # --- beside the core ----------------------------------------------------------------
@@ -213,7 +222,7 @@ class _Buffer:
         """Whether the core leaves the port to a step through which a bank of the RAM is filled."""
         text = self.text
         ports = [p for p in self.array.ports if p.bank == self._owner[bank]]
-        place = self._filled_by(ports)
+        place = filled_by(ports, early=self.buffered.early)
         if not ports or place is None or self.layout.bank_depth == 1:
             return text.const(1, 1)
         return text.any_of("%still", text.invert(self._taken(ports[place])))
@@ -233,23 +242,6 @@ class _Buffer:
         moves = self._taken(port) if self.waits.inside else "%moves"
         writing = [self.text.invert(f"%{port.prefix}_we")] if port.writes else []
         return self.text.all_of(moves, *writing)
-
-    def _shared(self) -> list[BankPort]:
-        """The ports of the core through which elements come in; a bank of one word needs none."""
-        found = []
-        for bank in range(self.array.layout.bank_count if self.layout.bank_depth > 1 else 0):
-            ports = [p for p in self.array.ports if p.bank == bank]
-            place = self._filled_by(ports)
-            found += [ports[place]] if ports and place is not None else []
-        return found
-
-    def _filled_by(self, ports: list[BankPort]) -> int | None:
-        """Through which of its ports a bank is filled; None where that is one more."""
-        if self.buffered.early and len(ports) == 1 and not ports[0].writes:
-            return None
-        # Elements come in through a port that writes anyway: a bank that two ports write is no block RAM of
-        # families but Xilinx's.
-        return next((n for n, port in enumerate(ports) if port.writes), 0)
 
     # --- banks ------------------------------------------------------------------------
 
@@ -284,12 +276,16 @@ class _Buffer:
         if not ports and not self.buffered.stored:
             return ""
         users: list[BankPort | None] = [*ports] or [None]
-        fill = self._filled_by(ports)
+        fill = filled_by(ports, early=self.buffered.early)
         if fill is None:
             fill = len(users)
             users.append(None)
+        drain = 0
+        if self.buffered.leaves and ports:
+            drain = len(users)
+            users.append(None)
         made = [
-            self._port((cut, turn), port, way, drains=n == 0, fills=n == fill)
+            self._port((cut, turn), port, way, drains=n == drain, fills=n == fill)
             for n, port in enumerate(users)
         ]
         name = self.text.named(f"bank{cut}")
@@ -302,7 +298,7 @@ class _Buffer:
         for port, own in zip(ports, made, strict=False):
             if port.reads:
                 self._words.setdefault(port, []).append(own.data)
-        return made[0].data
+        return made[drain].data
 
     def _port(
         self, place: tuple[int, int], port: BankPort | None, way: _Way, *, drains: bool, fills: bool
@@ -320,14 +316,15 @@ class _Buffer:
             if self.buffered.early:
                 address = text.mux(self._taken(port), own, address, depth) if fills else own
             else:
-                address = text.mux(way.moving, address, own, depth) if drains or fills else own
+                passes = way.moving if drains or fills else ""
+                address = text.mux(passes, address, own, depth) if passes else own
             if port.writes:
                 wanted = [self._taken(port), f"%{port.prefix}_we"]
                 if low:
                     here = text.const(place[1], low)
                     wanted.append(text.compare("eq", self._now[port], here, low))
                 writes.append(RamUse(text.all_of(*wanted), own, (), f"%{port.prefix}_wdata"))
-        if drains and way.drains:
+        if drains and way.drains and (port is not None or fills):
             address = text.mux(way.drains, way.outward, address, depth)
         if fills and way.write:
             bank = place[0]
@@ -385,7 +382,10 @@ class _Buffer:
         pending = text.named("pending")
         fill = text.named("queued")
         room = text.compare("ult", fill, text.const(QUEUE - 1, 3), 3)
-        text.alias(issue, text.all_of(draining, room), 1)
+        may = ["%may_leave"] if kept.leaves else []
+        text.alias(issue, text.all_of(draining, room, *may), 1)
+        if kept.leaves:
+            text.output("left", "i1", issue)
         over = text.all_of(issue, walk.last)
         flag(text, draining, "%drain_go", over)
         text.register(pending, issue, 1, reset=0)

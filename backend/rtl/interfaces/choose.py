@@ -19,6 +19,7 @@ from .arguments import Arguments
 from .board import BUS_ERROR, PAGE, Board, Buffered, Master, Part, StreamEnd
 from .buses.bundles import bundles_of, check_bundles, name_registers, side_by_side
 from .control import lay_out
+from .early.leaving import with_leaving
 from .masters import ADDRESS
 from .shell import Core
 from .walk import copy_lanes, folded, most_fold, most_lanes
@@ -178,6 +179,8 @@ def plan_board(core: Core, asked: Mapping[str, Asked], arguments: Arguments) -> 
         )
         for n in chosen
     )
+    if not core.waits:
+        buffered = with_leaving(buffered, arrays, arguments.early)
     masters = tuple(
         _master(bundle, [b for b in buffered if bundle in b.bundles], asked, arrays, arguments)
         for bundle in dict.fromkeys(bundle for some in bundles.values() for bundle in some)
@@ -258,7 +261,7 @@ def _buffered(
         beside=transfer,
         fold=fold,
         uneven=uneven,
-        early=loaded and not transfer and array.name in arguments.early,
+        early=loaded and not transfer and array.name in arguments.early.needs,
     )
 
 

@@ -4,7 +4,8 @@ A run has three parts. First every array that the kernel may read is copied in, 
 bundles at the same time. Then the core runs. Then every array that it may have written is copied
 out, and the last words of streams leave. ``ap_done`` follows when every write has been answered.
 Arrays that pass while the core runs (:mod:`.beside`) are read from the start on. Nor does the core wait
-for those that are copied in early (:mod:`.early`), but only where it needs an element that is not there.
+for those that are copied in early (:mod:`.early`), but only where it needs an element that is not there, and
+elements of some leave when it has written them for the last time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..design import ArrayInterface, BankPort, Needs, ScalarPort, StreamInterface
+from ..design import ArrayInterface, BankPort, ScalarPort, StreamInterface, Times
 from ..emit.builder import ModuleBuilder, Wiring, identifier
 from ..netlist.locations import Locations
 from ..netlist.modules import Ports
@@ -22,7 +23,8 @@ from .buses.clients import Clients, engine_of
 from .buses.copies import Copies, Pulses
 from .buses.gang import Gang
 from .control import control_module, lite_ports
-from .early.gate import Coming, emit_gate
+from .early import gate
+from .early.leaving import Leaving, emit_leaving
 from .parts import Made, flag, put_instance
 from .streams import sender_module
 
@@ -32,7 +34,7 @@ class Core:
     """The compiled design: its module, what its ports are, and its cycles where they are known.
 
     Attributes:
-        needs: when it first asks for elements of arrays that are copied in while it runs.
+        times: when it uses elements of arrays that are copied while it runs.
         waits: whether it also waits for words of its own.
     """
 
@@ -43,7 +45,7 @@ class Core:
     scalars_in: Sequence[ScalarPort]
     scalars_out: Sequence[ScalarPort]
     cycles: int | None = None
-    needs: Needs = field(default_factory=dict)
+    times: Times = field(default_factory=Times)
     waits: bool = False
 
 
@@ -63,7 +65,8 @@ class _Shell:
         self.values: dict[str, str] = {}
         self.loaded: list[str] = []
         self.late: list[str] = []
-        self.coming: list[Coming] = []
+        self.coming: list[gate.Coming] = []
+        self.leaving: list[Leaving] = []
         self.stored: list[str] = []
         self.bad: list[str] = []
 
@@ -149,8 +152,8 @@ class _Shell:
             flag(text, loading, self.go, begin)
         core_done = self.wiring.outputs["done"]
         self.wiring.inputs["start"] = begin
-        if self.coming:
-            emit_gate(text, self.coming, begin, self.runs, self.done, self.moves)
+        if self.coming or self.leaving:
+            self._gate(begin)
         if "ce" in dict(self.core.ports.inputs):
             self.wiring.inputs["ce"] = self.moves if self.coming else text.const(1, 1)
         flag(text, self.runs, begin, core_done)
@@ -160,6 +163,14 @@ class _Shell:
         flag(text, busy, self.go, finished)
         text.alias(self.over, storing, 1)
         text.alias(self.done, finished, 1)
+
+    def _gate(self, begin: str) -> None:
+        """What lets the core go on, and elements leave, by the cycles of the core."""
+        pulses = gate.Pulses(begin, self.runs, self.done, self.moves)
+        most = max((after for each in self.leaving for after, _ in each.releases), default=0)
+        cycle = gate.emit_gate(self.text, self.coming, most, pulses)
+        for each in self.leaving:
+            emit_leaving(self.text, each, cycle, self.over, self.done)
 
     def _ended(self, core_done: str) -> str:
         """The pulse behind the core's end, when all is there that was still copied in."""
@@ -216,7 +227,7 @@ class _Shell:
         copied = copies.emit(pulses)
         self.loaded, self.stored = copied.loaded, copied.stored
         self.bad += copied.bad
-        self.late, self.coming = copied.late, copied.coming
+        self.late, self.coming, self.leaving = copied.late, copied.coming, copied.leaving
 
     def _serve(self, array: Buffered) -> None:
         """An array whose elements pass while the core runs."""

@@ -8,18 +8,20 @@ single lines, and conflicts of arrays that share a channel, are not foretold one
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.interfaces.board import Board, Buffered, Master
+from allo.backend.rtl.interfaces.early.gate import deadlines
+from allo.backend.rtl.interfaces.early.ports import shared_ports
 from allo.backend.rtl.interfaces.walk import copy_lanes, folded
 from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.diagnostics import PredictionError, SourcePlace
 from allo.dialects.interfaces.runs import Runs
 
 from .asked import request_cycles
-from .coming import Coming, waits_for
+from .coming import Coming, Late, leave_behind, waits_for
 from .traffic import DRAM, MemoryChannel, Outside, device_of
 from .updates import update_cycles
 
@@ -171,7 +173,8 @@ def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | Non
         return None
     masters = {master.bundle: master for master in board.masters}
     passing: list[Passing] = []
-    coming: dict[str, list[Coming]] = defaultdict(list)
+    early: list[tuple[Buffered, Coming]] = []
+    leaving: dict[str, list[tuple[str, float]]] = defaultdict(list)
     loops: dict[str, dict[str, list[Passing]]] = defaultdict(lambda: defaultdict(list))
     copies: dict[tuple[str, str], float] = {}
     for array in board.arrays:
@@ -191,7 +194,9 @@ def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | Non
                 one = Passing(array.name, way, "", array.bytes, array.bytes, rate, 0)
                 took = max(one.cycles, array.count / lanes)
                 if array.early and way == WAYS[0]:
-                    coming[master.bundle].append(Coming(array.name, took, _under_way(route)))
+                    early.append((array, _coming(design, array, lanes, took, _under_way(route))))
+                elif array.leaves and way == WAYS[1]:
+                    leaving[master.bundle].append((array.name, took))
                 else:
                     copies[master.bundle, way] = copies.get((master.bundle, way), 0) + took
             else:
@@ -210,19 +215,48 @@ def _told(design: HardwareDesign, outside: Outside, data: str) -> Foretold | Non
         max((c for (_, w), c in copies.items() if w == way), default=0) for way in WAYS
     )
     first = _latency(board, outside, WAYS[0])
-    if coming:
+    begins, late = read + first, Late(0, 0)
+    if early:
         begins = read + (first if read else 0)
-        before = {bundle: copies.get((bundle, WAYS[0]), 0) for bundle in coming}
-        late = waits_for(design.needs, coming, before, begins)
+        late = waits_for(list(_in_turn(early, copies)), begins)
         passes = any(array.loaded and array.beside is not None for array in board.arrays)
-        told = max(told + begins + max(late.waits, first if passes else 0), late.whole)
-    else:
-        told += read + first
-    told += written + STARTING + _latency(board, outside, WAYS[1])
+        late = replace(late, waits=max(late.waits, first if passes else 0))
+    told = max(told + begins + late.waits, late.whole)
+    left = told + written
+    for some in leaving.values():
+        there = max(begins, late.whole)
+        for name, took in some:
+            ends = design.times.ends.get(name)
+            if ends is not None:
+                there = leave_behind(ends, took, there, (begins + late.waits, told))
+        left = max(left, there)
+    told = left + STARTING + _latency(board, outside, WAYS[1])
     return Foretold(round(told), core, tuple(passing), busiest(passing, outside))
 
 
 WAYS = ("read", "written")
+
+
+def _coming(
+    design: HardwareDesign, array: Buffered, lanes: int, took: float, latency: int
+) -> Coming:
+    """An array that is copied in early, from the first cycle on."""
+    inside = next(each for each in design.arrays if each.name == array.name)
+    layout = folded(inside.layout, array.fold)
+    due = deadlines(design.times.needs.get(array.name), layout, lanes)
+    shares = bool(shared_ports(inside, layout.bank_depth, early=True))
+    return Coming(0.0, took, latency, due, shares)
+
+
+def _in_turn(
+    early: Sequence[tuple[Buffered, Coming]], copies: Mapping[tuple[str, str], float]
+) -> Iterator[Coming]:
+    """Such arrays behind those that are copied whole first, and behind each other, on each master."""
+    busy = {bundle: took for (bundle, way), took in copies.items() if way == WAYS[0]}
+    for array, coming in early:
+        bundle = array.bundles[0]
+        yield replace(coming, begins=busy.get(bundle, 0.0))
+        busy[bundle] = busy.get(bundle, 0.0) + coming.took
 
 
 def _ways(array: Buffered) -> Iterator[tuple[str, Runs | None, str]]:

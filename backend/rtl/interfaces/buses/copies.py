@@ -11,7 +11,7 @@ from typing import Protocol
 
 from allo.dialects.interfaces.runs import Runs
 
-from ...design import ArrayInterface, Needs
+from ...design import ArrayInterface, Times
 from ...emit.builder import ModuleBuilder, Wiring
 from ...graph.linear import bits_unsigned
 from ..beside.gearbox import packer_module, unpacker_module
@@ -19,7 +19,8 @@ from ..beside.units import Units
 from ..board import Board, Buffered, Master
 from ..buffer import Waits, buffer_module
 from ..converters import narrower_module, widener_module
-from ..early.gate import Coming, deadlines
+from ..early.gate import Coming, deadlines, steps_of_elements
+from ..early.leaving import Leaving, releases
 from ..masters import ADDRESS
 from ..parts import Made, flag, put_instance
 from ..walk import copy_lanes, folded
@@ -39,8 +40,8 @@ class Inside(Protocol):
         """Its arrays."""
 
     @property
-    def needs(self) -> Needs:
-        """When it first asks for elements of arrays that are copied in while it runs."""
+    def times(self) -> Times:
+        """When it uses elements of arrays that are copied while it runs."""
 
     @property
     def waits(self) -> bool:
@@ -64,7 +65,7 @@ class Copied:
     Attributes:
         loaded: whether all is there that the core waits for before it begins.
         late: whether those that it does not wait for are there, too.
-        coming: the steps of their copies.
+        coming: the steps of their copies; ``leaving``: of those that leave while the core runs.
     """
 
     loaded: list[str] = field(default_factory=list)
@@ -72,6 +73,7 @@ class Copied:
     bad: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     coming: list[Coming] = field(default_factory=list)
+    leaving: list[Leaving] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +155,21 @@ class Copies:
         for group in groups.values():
             if loaded := [b for b in group if b.loaded]:
                 self._reads(loaded, buffers)
+        leave = self._all_there() if any(b.leaves for b in self._copied) else ""
+        for group in groups.values():
             if stored := [b for b in group if b.stored]:
-                self._writes(stored, buffers)
+                self._writes(stored, buffers, leave if stored[0].leaves else self.store)
         return self._found
+
+    def _all_there(self) -> str:
+        """The pulse in which all arrays have come, from which on others may leave."""
+        text, there = self.text, [*self.loaded, *self._found.late]
+        if not there:
+            return self.go
+        seen, pulse = text.named("all_seen"), text.named("all_there")
+        text.alias(pulse, text.all_of(*there, text.invert(seen)), 1)
+        flag(text, seen, pulse, self.go)
+        return pulse
 
     def _gang(self, array: Buffered) -> Gang:
         return Gang(self.text, self.made, self.clients, array.bundles, engine_of(array))
@@ -194,11 +208,18 @@ class Copies:
         if self._waits.outside:
             still = text.any_of(text.invert(self.moves), text.invert(self.runs))
             inputs |= {"moves": self.moves, "still": still}
+        if buffered.leaves:
+            inputs["may_leave"] = text.named(f"{name}_may_leave")
         found = put_instance(text, f"{name}_buffer", self.made.take(module), inputs)
+        layout = folded(array.layout, buffered.fold)
         if buffered.early:
-            layout = folded(array.layout, buffered.fold)
-            due = deadlines(self.core.needs.get(name), layout, lanes)
+            due = deadlines(self.core.times.needs.get(name), layout, lanes)
             self._found.coming.append(Coming(name, found["step"], due))
+        ends = self.core.times.ends.get(name)
+        if buffered.leaves and ends is not None:
+            steps = int(steps_of_elements(layout, lanes)[-1]) + 1
+            may, freed = inputs["may_leave"], releases(ends, layout, lanes)
+            self._found.leaving.append(Leaving(name, found["left"], may, steps, freed))
         for port in array.ports:
             if port.reads:
                 self.wiring.inputs[f"{port.prefix}_rdata"] = found[f"{port.prefix}_rdata"]
@@ -344,12 +365,12 @@ class Copies:
         flag(self.text, over, pulse, self.go)
         flags.append(over)
 
-    def _writes(self, mine: list[Buffered], buffers: dict[str, _Joined]) -> None:
+    def _writes(self, mine: list[Buffered], buffers: dict[str, _Joined], pulse: str) -> None:
+        """Engines that store arrays, from a pulse on."""
         text, gang = self.text, self._gang(mine[0])
         label, master = "_".join(gang.bundles), gang.master
         idle = text.named(f"{label}_idle")
         goes, active = [], []
-        pulse = self.store
         for each in mine:
             joined = buffers[each.name]
             text.alias(joined.drain_go, pulse, 1)

@@ -23,6 +23,14 @@ WORDS = 256
 """Words of a table, at most; one of an array with more steps has one for several of them."""
 
 
+def steps_of_elements(layout: ArrayLayout, lanes: int) -> np.ndarray:
+    """The step of a copy in which each element passes, row-major."""
+    dims = merged(layout)
+    row = dims[-1].extent
+    flat = np.arange(int(np.prod([dim.extent for dim in dims])))
+    return flat // row * -(-row // lanes) + flat % row // lanes
+
+
 def deadlines(needs: np.ndarray | None, layout: ArrayLayout, lanes: int) -> list[float]:
     """By the steps of a copy that have come, the first cycle of the core that needs one that has not.
 
@@ -31,13 +39,9 @@ def deadlines(needs: np.ndarray | None, layout: ArrayLayout, lanes: int) -> list
             them are in the first one.
         layout: of the RAM that is filled, ``lanes`` elements of a row in a step.
     """
-    dims = merged(layout)
-    row = dims[-1].extent
-    count = int(np.prod([dim.extent for dim in dims]))
-    flat = np.arange(count)
-    steps = flat // row * -(-row // lanes) + flat % row // lanes
+    steps = steps_of_elements(layout, lanes)
     wanted = np.full(int(steps[-1]) + 1, np.inf)
-    np.minimum.at(wanted, steps, np.ones(count) if needs is None else needs)
+    np.minimum.at(wanted, steps, np.ones(len(steps)) if needs is None else needs)
     after = np.minimum.accumulate(wanted[::-1])[::-1]
     return [*after.tolist(), np.inf]
 
@@ -56,26 +60,45 @@ class Coming:
     deadlines: Sequence[float]
 
 
-def emit_gate(
-    text: ModuleBuilder, coming: Sequence[Coming], begin: str, runs: str, over: str, moves: str
-) -> None:
-    """Define ``moves``: whether the core goes on.
+@dataclass(frozen=True, slots=True)
+class Pulses:
+    """The parts of a run.
 
-    Args:
+    Attributes:
         begin: the pulse that starts the core; ``runs`` is high from then to its end.
         over: the pulse behind the last part of a run.
+        moves: the promised name of whether the core goes on.
     """
+
+    begin: str
+    runs: str
+    over: str
+    moves: str
+
+
+def emit_gate(
+    text: ModuleBuilder, coming: Sequence[Coming], most: int, pulses: Pulses
+) -> tuple[str, int]:
+    """Define whether the core goes on, where arrays come in; the counter of its cycles, and its bits.
+
+    Args:
+        most: the last cycle that must be told from those behind it, beside those of ``coming``.
+    """
+    begin, runs, over, moves = pulses.begin, pulses.runs, pulses.over, pulses.moves
     last = int(max((d for c in coming for d in c.deadlines if d != np.inf), default=1))
+    last = max(last, most)
     bits = bits_unsigned(last + 2)
     never = (1 << bits) - 1
     cycle = text.named("core_cycle")
-    on = text.any_of(begin, text.all_of(runs, moves))
+    on = text.any_of(begin, text.all_of(runs, moves) if coming else runs)
     stays = text.compare("eq", cycle, text.const(last + 1, bits), bits)
     more = text.binary("add", cycle, text.const(1, bits), bits)
     more = text.mux(stays, cycle, more, bits)
     following = text.mux(on, more, cycle, bits)
     zero = text.const(0, bits)
     text.register(cycle, text.mux(over, zero, following, bits), bits, reset=0)
+    if not coming:
+        return cycle, bits
     # Whether the counter moves in this cycle is not waited for: the cycle behind it is compared.
     allowed = []
     for each in coming:
@@ -83,6 +106,7 @@ def emit_gate(
         allowed.append(text.compare("ult", more, before, bits))
     rests = text.invert(text.any_of(begin, runs))
     text.register(moves, text.any_of(rests, text.all_of(*allowed)), 1, reset=1)
+    return cycle, bits
 
 
 def _before(text: ModuleBuilder, each: Coming, bits: int, never: int, over: str) -> str:
@@ -116,4 +140,4 @@ def _before(text: ModuleBuilder, each: Coming, bits: int, never: int, over: str)
     return text.register(before, text.mux(over, first, found, bits), bits, reset=table[0])
 
 
-__all__ = ["Coming", "deadlines", "emit_gate"]
+__all__ = ["WORDS", "Coming", "Pulses", "deadlines", "emit_gate", "steps_of_elements"]

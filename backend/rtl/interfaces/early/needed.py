@@ -1,13 +1,14 @@
-"""When a core first asks for each element of an array that is copied in while it runs."""
+"""When a core uses each element of an array that is copied while it runs: first, and last as it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...compiled import CompiledModule
+from ...design import Times
 from ...graph.nodes import Access
 from ...graph.regions import Block, Call, If, Leaf, Level, Loop, Region, Seq
 from ...plan.cycles import decided, region_cycles, span, value_of
@@ -22,23 +23,29 @@ type Held = Mapping[int, str]
 """The arrays that are followed, by their numbers in a function."""
 
 
-def first_needs(compiled: Compiled, names: frozenset[str]) -> dict[str, np.ndarray | None]:
-    """The first cycle of the core in which each element may be asked for, row-major; infinite for never.
+def times_of(compiled: Compiled, names: Collection[str]) -> Times:
+    """The first cycle of the core in which each element may be asked for, and the last one of a write.
 
-    It counts the cycles of a run in which nothing waits, so that no element is asked for earlier. None where
-    that is not followed: data decide it, or the tasks of a loop run at the same time.
+    It counts the cycles of a run in which nothing waits, so that no element is asked for earlier; infinite
+    where it never is. None where that is not followed: data decide it, or the tasks of a loop run at the same
+    time. The last writes are not known either where functions of the design run at the same time, as these
+    may wait for each other.
     """
+    if not names:
+        return Times()
     top = compiled.modules[compiled.top]
     mine = [array for array in top.function.parameters if array.name in names]
     asks = _Asks(compiled)
     for array in mine:
         asks.needs[array.name] = np.full(array.shape, np.inf).reshape(-1)
+        asks.ends[array.name] = np.zeros(array.shape).reshape(-1)
         asks.shapes[array.name] = array.shape
     try:
         asks.module(top, {array.number: array.name for array in mine}, 0)
     except _UnknownError:
-        return dict.fromkeys(names)
-    return dict(asks.needs)
+        return Times(dict.fromkeys(names), dict.fromkeys(names))
+    apart = all(module.graph is None for module in compiled.modules.values())
+    return Times(dict(asks.needs), dict(asks.ends) if apart else dict.fromkeys(names))
 
 
 class _UnknownError(Exception):
@@ -50,6 +57,7 @@ class _Asks:
         self.compiled = compiled
         self._left = LIMIT
         self.needs: dict[str, np.ndarray] = {}
+        self.ends: dict[str, np.ndarray] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
 
     def module(self, made: CompiledModule, held: Held, start: int) -> None:
@@ -172,6 +180,8 @@ class _Run:
             place = place * extent + at
         place, time, inside = np.broadcast_arrays(place, time, inside)
         np.minimum.at(self._asks.needs[name], place[inside], time[inside])
+        if access.data is not None:
+            np.maximum.at(self._asks.ends[name], place[inside], time[inside])
 
 
 def _turns(levels: Sequence[Level], values: Mapping[int, Any]) -> np.ndarray:
@@ -191,4 +201,4 @@ def _turns(levels: Sequence[Level], values: Mapping[int, Any]) -> np.ndarray:
     return np.concatenate(rows) if rows else np.zeros((0, len(levels)), int)
 
 
-__all__ = ["first_needs"]
+__all__ = ["times_of"]
