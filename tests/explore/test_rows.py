@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from allo.designs.polybench.kernels import load, plain
-from allo.explore.apply import Step, apply
+from allo.explore.apply import Step, accepted, apply
 from allo.explore.beyond.hoist import hoisted
 from allo.explore.beyond.rows import (
     SHARED,
     blocks_of,
     least_interval,
+    steps_of_factors,
     steps_of_rows,
     try_rows,
     ways_of_tasks,
@@ -147,3 +148,17 @@ def test_iterations_of_a_row_share_the_multipliers_of_a_product_of_matrices() ->
     mod(*ours)
     load("gemm").reference(*theirs)
     np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-4)
+
+
+def test_factors_that_a_row_shares_are_multiplied_first() -> None:
+    """Of syr2k alpha times a row's elements, in place of two products more for each pair of elements."""
+    given = plain("syr2k", (20, 30))
+    kernel = read_kernel(given)
+    trial, kept = accepted(given, steps_of_factors(kernel))
+    assert [step.arguments[0].loop_name for step in kept] == ["j"]
+    units = Units("xcup", 300.0, "keep")
+    (number,) = {step.nest for step in kept}
+    before, after = (
+        blocks_of(each, units, number or 0, 0) for each in (kernel, read_kernel(trial))
+    )
+    assert (before, after) == (2 * 4 * 20 * 30, 2 * (2 * 20 * 30 + 2 * 20))

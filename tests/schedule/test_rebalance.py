@@ -258,3 +258,60 @@ def test_what_is_refused(kernel, mark, error, pattern):
     elif mark == "pipeline":
         s.pipeline("i")
     refused(s, error, pattern, lambda: s.rebalance("k"))
+
+
+# --- factors ---------------------------------------------------------------------------------
+
+
+def scaled(a: float32[6, 8], b: float32[6], y: float32[6, 8]):
+    for i in range(6):
+        for j in range(8):
+            y[i, j] += a[i, j] * 1.5 * b[i]
+
+
+def grouped(a: float32[6, 8], b: float32[6], y: float32[6, 8]):
+    for i in range(6):
+        for j in range(8):
+            y[i, j] += (1.5 * b[i]) * a[i, j]
+
+
+def test_factors_that_a_loop_does_not_change_are_multiplied_first():
+    """Eight iterations side by side have one product of them, and nine multipliers in place of sixteen."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((6, 8), 6))
+    multipliers = {}
+    for rebalanced in (False, True):
+        s = allo.customize(scaled)
+        if rebalanced:
+            s.rebalance("j")
+        s.pipeline("i")
+        for array in (s.a, s.y):
+            s.partition(array, dim=2)
+        multipliers[rebalanced] = s.estimate().resources["dsp"]
+        y = np.ones((6, 8), np.float32)
+        wanted = (
+            y + (np.float32(1.5) * b)[:, None] * a
+            if rebalanced
+            else y + a * np.float32(1.5) * b[:, None]
+        )
+        s.build()(a, b, y)
+        assert (y == wanted).all()
+    assert multipliers[True] * 16 == multipliers[False] * 9
+
+
+def test_a_product_that_is_grouped_already_stays():
+    with pytest.raises(ScheduleError, match="holds no chain"):
+        allo.customize(grouped).rebalance("j")
+
+
+def test_integer_factors_keep_their_bits():
+    def product(a: int32[6, 8], b: int32[6], y: int32[6, 8]):
+        for i in range(6):
+            for j in range(8):
+                y[i, j] = a[i, j] * b[i] * b[5 - i]
+
+    s = allo.customize(product)
+    before = str(s.module)
+    with pytest.raises(ScheduleError):  # products widen from one to the next
+        s.rebalance("j")
+    assert str(s.module) == before

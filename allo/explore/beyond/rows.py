@@ -42,20 +42,42 @@ def try_rows(search: Builder) -> None:
     """Pipelines around whole rows, at the least interval that fits; nothing where no array lies outside."""
     if not OUTSIDE.intersection(search.asked.options):
         return
-    for kernel, cuts in _divided(search):
+    factored = steps_of_factors(search.kernel) if search.asked.reassociate else []
+    trial, factored = accepted(search.given, factored)
+    whole = read_kernel(trial) if factored else search.kernel
+    for kernel, cuts in _divided(search, whole, factored):
         _narrow(search, kernel, next(hoisted(kernel, SHARED)), cuts, dataflow=False)
-    for loops in hoisted(search.kernel, SHARED):
-        passing = list(steps_of_passing(search.given, search.kernel, loops))
+    for loops in hoisted(whole, SHARED):
+        passing = list(steps_of_passing(search.given, whole, loops))
         if passing:
-            _narrow(search, search.kernel, loops, passing, dataflow=True)
-        for dataflow in ways_of_tasks(search.kernel, search.units, loops, search.asked.limits.dsp):
+            _narrow(search, whole, loops, [*factored, *passing], dataflow=True)
+        for dataflow in ways_of_tasks(whole, search.units, loops, search.asked.limits.dsp):
             if not (passing and dataflow):
-                _narrow(search, search.kernel, loops, [], dataflow=dataflow)
+                _narrow(search, whole, loops, factored, dataflow=dataflow)
 
 
-def _divided(search: Builder) -> Iterator[tuple[Kernel, list[Step]]]:
-    """The kernel with the rows of its triangles in two pieces and more, and the steps that make it."""
-    kernel, units, limit = search.kernel, search.units, search.asked.limits.dsp
+def steps_of_factors(kernel: Kernel) -> list[Step]:
+    """Products whose factors that an innermost loop does not change are to be multiplied first."""
+    return [
+        Step("rebalance", (_handle(nest, nest.chain[-1].name),), nest=nest.number)
+        for nest in kernel.leaves()
+        if nest.chain and not nest.obstacle and _products(nest) > 1
+    ]
+
+
+def _products(nest: Nest) -> int:
+    return sum(count for unit, count in nest.work.items() if unit[0] == "arith.mulf")
+
+
+def _divided(
+    search: Builder, kernel: Kernel, before: list[Step]
+) -> Iterator[tuple[Kernel, list[Step]]]:
+    """The kernel with the rows of its triangles in two pieces and more, and the steps that make it.
+
+    Args:
+        kernel: what the steps ``before`` make of that of the search.
+    """
+    units, limit = search.units, search.asked.limits.dsp
     found: list[tuple[int, int, list[list[int]]]] = []
     for number, place in next(hoisted(kernel, SHARED)).items() if limit else ():
 
@@ -73,8 +95,8 @@ def _divided(search: Builder) -> Iterator[tuple[Kernel, list[Step]]]:
             if cuts
             for step in steps_of_cuts(kernel.nests[number], place, cuts[: most + 1][-1])
         ]
-        trial, kept = accepted(search.given, steps)
-        if kept:
+        trial, kept = accepted(search.given, [*before, *steps])
+        if len(kept) > len(before):
             yield read_kernel(trial), kept
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from allo.dialects.affine.loops import walk
+from allo.dialects.affine.loops import is_loop, walk
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.sums.chains import balance_chains
+from allo.dialects.sums.factors import group_factors
 from allo.dialects.sums.reductions import find_reductions
 from allo.schedule.analysis.partial import no_reduction
 from allo.schedule.handles import Axis
@@ -27,9 +28,12 @@ def rebalance(s: ScheduleState, axis: Axis) -> None:
 
         y = a + b + c + d     ──▶      y = (a + b) + (c + d)
 
+        y += a[k] * b * c     ──▶      y += (b * c) * a[k]
+
     The reductions that the loop carries become trees where it is unrolled completely, by a mark of its
     own or because a loop around it is pipelined. A chain of four additions is then two operations deep,
-    and the element is updated once. In a loop that stays, only the chains of its body change.
+    and the element is updated once. In a loop that stays, only the chains of its body change. Factors that
+    the loop does not change are multiplied first, so that iterations side by side have one product of them.
 
     Integer results stay as they are. Float sums and products are grouped in another way and round
     otherwise than before; every target gives the same bits.
@@ -40,6 +44,8 @@ def rebalance(s: ScheduleState, axis: Axis) -> None:
     """
     loop = find_loop(s.module, s.top_func_name, axis, "rebalance")
     changed = balance_chains(walk(loop.op))
+    if is_loop(loop.op):
+        changed += group_factors(walk(loop.op), loop.op)
     if is_unrolled(loop.op):
         _add_up(s, loop, required=not changed)
     elif not changed:
