@@ -182,15 +182,20 @@ def of_tests(folder: str) -> Row:
     Raises:
         RuntimeError: a test failed.
     """
-    tally = Tally()
     with tempfile.TemporaryDirectory() as made:
         out = Path(made, "calls.jsonl")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.regions.held", folder]
         done = subprocess.run(command, cwd=ROOT, env={**os.environ, OUT: str(out)}, check=False)
         if done.returncode:
             raise RuntimeError(f"pytest {folder} ended with {done.returncode}.")
-        calls = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    for call in calls:
+        text = out.read_text() if out.exists() else ""
+    return of_calls(folder, text)
+
+
+def of_calls(folder: str, text: str) -> Row:
+    """The calls that the tests of a folder made, a line each."""
+    tally = Tally()
+    for call in map(json.loads, text.splitlines()):
         if "refused" in call:
             tally.refused[_reason(call["refused"])] += 1
         elif call["told"] == call["counted"]:
@@ -206,11 +211,8 @@ def _row(family: str, tally: Tally) -> Row:
     compared = tally.equal + len(tally.wrong)
     refused = "; ".join(f"{count} refused: {why}" for why, count in tally.refused.most_common())
     note = "; ".join([*tally.wrong, refused] if refused else tally.wrong)
-    figures = {
-        f"{family}.equal": float(tally.equal),
-        f"{family}.compared": float(compared),
-        f"{family}.refused": float(sum(tally.refused.values())),
-    }
+    key = f"regions.{family.removeprefix('tests/').replace(' ', '_').replace('/', '_')}"
+    figures = {f"{key}.regions": tally.equal, f"{key}.refusals": tally.refused.total()}
     name = f"{family}: cycles foretold exactly"
     return Row(name, tally.equal, "regions", "compared", compared, False, note, figures)
 

@@ -20,9 +20,9 @@ AUTHOR = "scripts/figures --update"
 
 LESS_IS_BETTER = frozenset(
     "cycles ii interval depth latency units dsp lut ff bram uram srl lutram bytes bits ms percent_off "
-    "perplexity".split()
+    "perplexity refusals".split()
 )
-MORE_IS_BETTER = frozenset("mhz share rate kernels loops tokens".split())
+MORE_IS_BETTER = frozenset("mhz share rate kernels loops tokens regions".split())
 _LAST_WORD = re.compile(r"[a-z]+(?:_off)?$")
 
 Number = int | float
