@@ -46,7 +46,7 @@ def test_a_sum_between_registers() -> None:
         )
     )
     chain = ECP5.wire + ECP5.carry + 8 * ECP5.carry_bit
-    assert path.delay_ns == pytest.approx(ECP5.clock_out + chain + ECP5.setup)
+    assert path.delay_ns == pytest.approx(ECP5.clock_out + chain + ECP5.beside + ECP5.setup)
     assert [step.what for step in path.steps] == ["register", "sum", "register"]
     assert [step.place for step in path.steps][1:] == ["#p2", "#p3"]
 
@@ -77,7 +77,7 @@ def test_a_path_goes_through_instances() -> None:
     path = worst(inner, outer)
     logic = ECP5.wire + ECP5.table
     chain = ECP5.wire + ECP5.carry + 8 * ECP5.carry_bit
-    assert path.delay_ns == pytest.approx(ECP5.clock_out + logic + chain + ECP5.setup)
+    assert path.delay_ns == pytest.approx(ECP5.clock_out + logic + chain + ECP5.beside)
     assert [step.what for step in path.steps] == ["register", "logic", "sum", "register"]
 
 
@@ -111,7 +111,67 @@ def test_what_comes_last_is_led_to_the_last_table() -> None:
         )
     )
     chain = ECP5.wire + ECP5.carry + 8 * ECP5.carry_bit
-    assert path.delay_ns == pytest.approx(ECP5.clock_out + chain + ECP5.wire + ECP5.table)
+    last = ECP5.wire + ECP5.table + ECP5.beside
+    assert path.delay_ns == pytest.approx(ECP5.clock_out + chain + last)
+
+
+def _two_sums(between: str) -> float:
+    """A sum, a gate of what ``between`` makes of it, and another sum."""
+    ones = [f"%{name} = seq.compreg %{port}, %clk : i8" for name, port in ("pa", "qb", "va", "wb")]
+    sums = [
+        "%s = comb.add %p, %q : i8",
+        "%m = comb.xor %v, %x : i8",
+        "%t = comb.add %m, %w : i8",
+        "%r = seq.compreg %t, %clk : i8",
+    ]
+    held = [line.replace("%pa", "%p").replace("%qb", "%q") for line in ones]
+    held = [line.replace("%va", "%v").replace("%wb", "%w") for line in held]
+    return worst(module("m", *held, sums[0], *between.split(";"), *sums[1:], result="%r")).delay_ns
+
+
+def test_the_carry_of_a_second_sum_runs_beside_that_of_the_first() -> None:
+    """Where its low bits are those of the first one; where halves change places, four bits come later."""
+    ends = ECP5.clock_out + ECP5.wire + ECP5.table + ECP5.beside
+    straight = _two_sums("%z = hw.constant 1 : i8;%x = comb.xor %s, %z : i8")
+    assert straight == pytest.approx(ends + 2 * (ECP5.wire + ECP5.carry) + 9 * ECP5.carry_bit)
+    swapped = _two_sums(
+        "%lo = comb.extract %s from 0 : (i8) -> i4;%hi = comb.extract %s from 4 : (i8) -> i4;"
+        "%x = comb.concat %lo, %hi : i4, i4"
+    )
+    assert swapped == pytest.approx(straight + 4 * ECP5.carry_bit)
+
+
+def test_a_condition_that_an_enable_joins_takes_a_table() -> None:
+    ports = "in %clk : !seq.clock, in %c : i1, in %e : i1, in %a : i8, out r : i8"
+    lines = [f"%{name} = seq.compreg %{name[0]}, %clk : i1" for name in ("cc", "ee")]
+    lines.append("%r = seq.compreg.ce %m, %clk, %ee : i8")
+    for joined in (False, True):
+        kept = "%m = comb.mux %cc, %a, %r : i8" if joined else "%m = comb.xor %a, %a : i8"
+        found = worst(
+            f"hw.module @m({ports}) {{\n" + "\n".join([*lines, kept]) + "\n  hw.output %r : i8\n}"
+        )
+        more = joined * (ECP5.wire + ECP5.table)
+        assert found.delay_ns == pytest.approx(ECP5.clock_out + ECP5.wire + more)
+
+
+def _looked_up(depth: int) -> float:
+    """The longest path of a design that reads an array of so many words, in nanoseconds."""
+
+    def held(places: int32[16], words: int8[16]):
+        store: int8[depth]
+        for z in range(depth):
+            store[z] = words[z & 15]
+        for i in range(16):
+            words[i] = store[places[i] & (depth - 1)] + 1
+
+    report = allo.customize(held).estimate(device="ecp5", clock_mhz=25)
+    return 1000 / report.registered_mhz
+
+
+def test_a_word_of_a_deep_memory_is_chosen_among_rows_of_blocks() -> None:
+    """Of 32,768 words in two rows; the wires to 16 blocks are longer, too."""
+    choice = ECP5.wire + ECP5.table + 2 * ECP5.joined
+    assert choice < _looked_up(32768) - _looked_up(2048) < 1.3 * choice
 
 
 def _through_equalities(stages: int) -> Path:
@@ -123,7 +183,8 @@ def _through_equalities(stages: int) -> Path:
             f"%w{n} = comb.replicate %e{n} : (i1) -> i8",
             f"%x{n + 1} = comb.xor %w{n}, %q : i8",
         ]
-    return worst(module("m", *lines, f"%r = seq.compreg %x{stages}, %clk : i8", result="%r"))
+    last = f"%r = seq.compreg %x{stages}, %clk : i8"
+    return worst(module("m", *lines, last, result="%r"), device="ice40")
 
 
 def test_equalities_are_levels_of_a_long_chain_of_logic() -> None:

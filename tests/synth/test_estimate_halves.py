@@ -20,10 +20,10 @@ FITTED = (
 def test_the_halves_are_those_that_were_told_apart_before_any_error_was_known() -> None:
     found = {half: list(makers) for half, makers in halves.halves().items()}
     assert found["fitted"] == FITTED
-    opened = {"fft", "nw", "cic", "leb128", "radix_sort", "dilate", "mandelbrot"}
+    opened = {"fft", "nw", "cic", "leb128", "radix_sort", "dilate", "mandelbrot", "speck"}
     assert len(found["held out"]) == 17 and not set(found["held out"]) & {*FITTED, *opened}
     assert len(found["measured once"]) == 7 and opened < set(found["looked at"])
-    assert len(found["fresh"]) == 9 and "mandelbrot" not in found["fresh"]
+    assert len(found["fresh"]) == 5 and "speck" not in found["fresh"]
 
 
 def test_lines_of_python_do_not_count_in_what_a_verilog_is_known_by() -> None:
@@ -68,5 +68,5 @@ def test_a_wrong_estimate_and_another_verilog_are_seen(
 def test_the_clock_counts_registers_at_the_ports() -> None:
     """As the design is routed: the addresses of `sobel` are its longest path, and go out of it."""
     report = halves.built(halves.looked_at_designs()["sobel"], halves.FAMILIES[1]).report
-    assert report.fmax_mhz > 1.3 * halves.between_registers(report)
+    assert report.fmax_mhz > 1.1 * halves.between_registers(report)
     assert halves.between_registers(report) == pytest.approx(131, rel=0.1)

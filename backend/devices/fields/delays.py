@@ -100,20 +100,25 @@ class SignalDelays(Facts):
 
     Attributes:
         clock_out: from the clock to the output of a flip-flop.
-        wire: from a cell to the next; ``far`` more to or from a multiplier block or a RAM block.
+        wire: from a cell to the next; ``beside``: from a table or a chain to a flip-flop, which may be the
+            one beside it; ``far`` more to or from a multiplier block or a RAM block.
         spread: more for a wire with many readers, for each doubling of them beyond eight.
         control: the same of enables and resets of registers, beyond 64 readers.
         shared: more for an enable or a reset that more than eight flip-flops have.
-        table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one.
+        table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one,
+            of at most ``joined_inputs`` where the flattest tables are timed.
         carry: onto a carry chain and off it; ``carry_bit`` along it, and ``compare_bit`` along that of a
             comparison, 0 where it is the same.
         shift: each place of the distance of a shift by a variable; 0 where it is made of levels of tables.
         flattest: whether synthesis makes the flattest tables of logic, which is timed by its cuts then.
+        skewed: whether the bits of a sum are known to come one after the other, so that the carry of a sum
+            behind it runs beside its own.
+        joins_controls: whether an enable or a reset of several conditions takes tables that join them.
         block: a multiplier block. ``block_out``: from the clock to the output of its register, if that is
             in use, and ``block_setup`` in front of its registers. ``block_sum``: what the adder behind its
             product adds, 0 where sums are timed as logic.
         memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
-        setup: in front of a flip-flop.
+        setup: in front of a flip-flop; ``reset_setup`` more in front of its reset.
         large: by what part all wires are longer in designs of more than 4,096 tables, for each doubling.
     """
 
@@ -137,7 +142,12 @@ class SignalDelays(Facts):
     block_sum: float = 0.0
     compare_bit: float = 0.0
     shift: float = 0.0
+    beside: float = 0.0
+    reset_setup: float = 0.0
+    joined_inputs: int = 0
     flattest: bool = False
+    skewed: bool = False
+    joins_controls: bool = False
 
     def in_design(self, tables: int, blocks: int) -> SignalDelays:
         """The delays in a design with so many lookup tables, and multiplier and RAM blocks.

@@ -40,6 +40,7 @@ def absorb_controls(
                 _absorb_enable(nodes, node, number)
             if not (again and ordered):
                 break
+        node.detail += "h" if held_back else ""
 
 
 def bits_read(nodes: list[Node], roots: Sequence[Value]) -> dict[int, int]:

@@ -61,13 +61,12 @@ def memory_cost(
         return {"uram": family.ultra_blocks(words, width), "ff": -width}
     ports = _ports(memory)
     tables, cost = _distributed(family, memory)
-    both = len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
+    both = _both_write(memory)
     few = len({w[0] for w in memory.writes}) <= family.write_ports and (ports <= 2 or family.copies)
     few = few and not _meets_two_writes(family, memory)
-    ports_used = {"reads": len(memory.reads), "writes": len(memory.writes)}
     blocks, rows = 0, 1
     if few and inside:
-        blocks, rows = family.block_rows(words, width, both_write=both, **ports_used)
+        blocks, rows = _blocks(family, memory)
     # Where lookup tables cannot be the memory, a block stands against registers.
     worth = bool(tables) or words * width > family.block_cost * blocks
     worth = worth or memory.style == BLOCK
@@ -103,10 +102,27 @@ def memory_cost(
     return {"lut": tables[0] + tables[1], "lutram": tables[0]}
 
 
+def _both_write(memory: Memory) -> bool:
+    """Whether two ports write, or one reads where the other one reads and writes."""
+    return len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
+
+
+def _blocks(family: Cells, memory: Memory) -> tuple[int, int]:
+    """The blocks of a memory in block RAM, and in how many rows they are."""
+    ports = {"reads": len(memory.reads), "writes": len(memory.writes)}
+    both = _both_write(memory)
+    return family.block_rows(memory.words, memory.width, both_write=both, **ports)
+
+
+def levels_of_rows(family: Cells, memory: Memory) -> int:
+    """Choices among four words, one behind the other, behind the blocks of a memory."""
+    _, rows = _blocks(family, memory)
+    return ceil(log2(rows) / 2)
+
+
 def is_simple(memory: Memory) -> bool:
     """Whether one port reads a memory and another one writes it."""
-    both = len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
-    return len(memory.reads) == 1 and len(memory.writes) == 1 and not both
+    return len(memory.reads) == 1 and len(memory.writes) == 1 and not _both_write(memory)
 
 
 def _old_words(family: Cells, memory: Memory, cost: dict[str, int], rows: int) -> dict[str, int]:

@@ -80,7 +80,7 @@ class Arrival:
     """How late a node's value comes: from registers, and from inputs; what is before it on either way.
 
     ``levels`` of logic are behind one another in front of it, and it is one gate of so many ``terms``,
-    which takes ``gate_ns`` of its time.
+    which takes ``gate_ns`` of its time. Its first bit comes ``ahead`` of its last one.
     """
 
     late: float = NEVER
@@ -92,4 +92,6 @@ class Arrival:
     levels: int = 0
     terms: int = 1
     gate_ns: float = 0.0
+    ahead: float = 0.0
+    passed_ahead: float = 0.0
     start: Path = NO_PATH

@@ -1,15 +1,15 @@
 """The longest path from register to register of a design, with the places in Python that it passes.
 
 Modules are timed callees first. Of each one is known, by port, how late its outputs come from registers
-inside, how long its inputs take to a register, and which inputs reach which outputs. Bits of a value are
-not told apart: it is as late as its last bit.
+inside, how long its inputs take to a register, and which inputs reach which outputs. A value is as late as
+its last bit. Where the record says so, the first bit of a sum is known to come sooner, as its carry does.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from math import ceil, log, log2
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import log2
 
 from allo.backend.devices import Cells, SignalDelays
 
@@ -17,11 +17,12 @@ from .block_registers import BlockRegisters, block_registers
 from .build import Graph
 from .cover import Cover
 from .drawn import DrawnModule, input_numbers
-from .memory import Memory, memory_cost
-from .merging.flattest import NOTHING, Flattest, Leaf, Time
+from .memory import memory_cost
 from .merging.gates import levels_of, of_long_chain, one_gate, only_inverts
-from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
+from .nodes import Node, Value, registers_behind, tables_behind
 from .paths import NEVER, NO_PATH, Arrival, ModuleTiming, Path, Step
+from .times.cells import CellDelays
+from .times.flattest import NOTHING, Flattest, Leaf, LookupTables, Time
 
 FEW = 8
 """Flip-flops whose enable or reset is as near as other signals."""
@@ -50,7 +51,6 @@ class Timer:
         self._nodes = graph.nodes
         self._arrivals: dict[int, Arrival] = {}
         self._ports = {number: port for port, number in graph.inputs.items()}
-        self._memory_of: dict[int, Memory] = {}
         self._blocks: dict[int, float] = {}
         self._block_reads: set[int] = set()
         self._cover = cover
@@ -60,14 +60,16 @@ class Timer:
             self._inside = block_registers(graph, self._cover.sums_of_blocks)
         self._gated = registers_behind(self._nodes)
         self._readers = tables_behind(self._nodes)
-        level_ns = delays.wire + delays.table
-        self._flat = Flattest(self._nodes, family.inputs, level_ns, self._leaf)
+        self._cells = CellDelays(cover, self._nodes, family, delays, self._inside, self._readers)
+        self._flat = Flattest(self._nodes, LookupTables.of(family, delays), self._leaf)
+        chains = ("less",) if delays.skewed else ()
+        self._timed_flat = ("logic", "equal", "add", *chains) if delays.flattest else ()
         self._worst: tuple[float, int, Path] = (NEVER, -1, NO_PATH)
         self._from_inputs: dict[str, tuple[float, int, Path]] = {}
         for memory in graph.memories.values():
             cost = memory_cost(family, memory, cover.is_held)
             for _, number in memory.reads:
-                self._memory_of[number] = memory
+                self._cells.memory_of[number] = memory
                 block = (
                     delays.ultra if cost.get("uram") else delays.memory if cost.get("bram") else 0.0
                 )
@@ -75,7 +77,7 @@ class Timer:
                 if held is not None:
                     self._block_reads.add(number)
                     beside = cost.get("lut", 0) > 0 and not memory.table
-                    more = delays.wire + delays.table if beside else 0.0
+                    more = self._cells.behind_blocks(memory) if beside else 0.0
                     self._blocks[id(held)] = block + delays.far + more
 
     def run(self) -> ModuleTiming:
@@ -126,9 +128,7 @@ class Timer:
                 data, *controls = node.operands
                 yield data, self._to_register(number, data), "register", node.place
                 for control in controls:
-                    wire = d.wire + d.control * max(0.0, log2(self._gated[control] / 64))
-                    wire += d.shared if self._gated[control] > FEW else 0.0
-                    yield control, wire + d.setup, "enable or reset", node.place
+                    yield control, self._to_control(node, control), "enable or reset", node.place
         for memory in self._graph.memories.values():
             for written in memory.writes:
                 for value in written:
@@ -136,6 +136,23 @@ class Timer:
             for address, number in memory.reads:
                 if number in self._block_reads:
                     yield address, d.wire + d.far + d.setup, "memory", memory.place
+
+    def _to_control(self, node: Node, control: Value) -> float:
+        """From the last cell to an enable or a reset of a register."""
+        d, controls, held = self._d, node.operands[1:], "h" in node.detail
+        wire = d.wire + d.control * max(0.0, log2(self._gated[control] / 64))
+        wire += d.shared if self._gated[control] > FEW else 0.0
+        if d.joins_controls and (held or len(controls) > len(node.detail)):
+            wire += self._joining(controls)
+        resets = held or "r" in node.detail and control is controls[-1]
+        return wire + d.setup + (d.reset_setup if resets else 0.0)
+
+    def _joining(self, controls: Sequence[Value]) -> float:
+        """The tables that make one enable of several, or hold a reset back by an enable."""
+        runs = [run for control in controls for run in control if run[0] >= 0]
+        for number, _, _ in runs:
+            self._arrival(number)
+        return self._flat.joining(runs)
 
     def _to_register(self, number: int, data: Value) -> float:
         """From the last cell to a register, which may be one of a multiplier block."""
@@ -147,7 +164,7 @@ class Timer:
     def _into(self, data: Value) -> float:
         """From the last cell to a register, which is beside a lookup table or a chain."""
         near = all(n < 0 or self._beside_registers(self._nodes[n]) for n, _, _ in data)
-        return self._d.setup + (0.0 if near else self._d.wire)
+        return self._d.setup + (self._d.beside if near else self._d.wire)
 
     def _beside_registers(self, node: Node) -> bool:
         if node.kind == "multiply":
@@ -239,9 +256,9 @@ class Timer:
             return Arrival(late=out, start=Path(out, (Step(what, out, node.place),)))
         if number in self._ports:
             return Arrival(passed=0.0, inputs=frozenset((self._ports[number],)))
-        if d.flattest and node.kind in ("logic", "equal", "add"):
+        if node.kind in self._timed_flat:
             return self._flat_arrival(number, node)
-        found = Arrival(delay=self._delay(number, node))
+        found = Arrival(delay=self._cells.delay(number, node))
         if node.kind == "input":
             place = self._graph.instance_outputs.get(number)
             instance = self._graph.calls[place[0]][0] if place is not None else None
@@ -282,24 +299,38 @@ class Timer:
 
     def _flat_arrival(self, number: int, node: Node) -> Arrival:
         """The arrival of what is timed as the flattest tables."""
+        d = self._d
         if node.kind == "logic":
             time = self._flat.logic(number)
         elif node.kind == "equal":
             time = self._flat.equal(number)
+        elif node.kind == "less":
+            time = self._flat.onto_chain(node.operands, d.compare_bit or d.carry_bit)
+            time = time.more(self._cells.delay(number, node))
         else:
             time = self._summed(number, node)
         reached = (self._arrivals[n].inputs for n in self._sources(number) if n in self._arrivals)
         inputs = frozenset[str]().union(*reached)
-        return Arrival(time.late, time.passed, time.before, time.passed_before, inputs)
+        found = Arrival(time.late, time.passed, time.before, time.passed_before, inputs)
+        found.ahead, found.passed_ahead = time.ahead, time.passed_ahead
+        return found
 
     def _summed(self, number: int, node: Node) -> Time:
         """A sum: one chain, or, of a sum of sums, rows of adders in front of one where that is sooner."""
-        chain = self._chain(node)
-        time = self._flat.onto_chain(node.operands).more(chain)
+        time = self._chained(node.operands, node)
         if number not in self._joined:
             return time
-        joined = self._flat.onto_chain(self._joined[number]).more(self._rows(number) + chain)
+        joined = self._chained(self._joined[number], node).more(self._cells.rows(number))
         return min(time, joined, key=lambda way: way.last)
+
+    def _chained(self, operands: Sequence[Value], node: Node) -> Time:
+        """A sum as one chain, whose bits come one after the other where the record says so."""
+        chain, bit_ns = self._cells.chain(node), self._d.carry_bit
+        if not self._d.skewed:
+            return self._flat.onto_chain(operands).more(chain)
+        time = self._flat.onto_chain(operands, bit_ns).more(chain)
+        first, most = self._flat.first_bit(operands), bit_ns * (node.made.bit_length() - 1)
+        return time.skewed(first.more(chain - most), most)
 
     def _leaf(self, leaf: Leaf) -> Time:
         """How late a leaf comes to the table that reads it, later where all bits of a node read one bit."""
@@ -310,7 +341,10 @@ class Timer:
             return NOTHING
         readers = self._readers[leaf] if bit < 0 else 1
         more = self._d.spread * max(0.0, log2(max(1, readers) / 8))
-        return Time(arrival.late, number, arrival.passed, number).more(more)
+        time = Time(arrival.late, number, arrival.passed, number)
+        if arrival.ahead or arrival.passed_ahead:
+            time = _from_bit(time, arrival, bit, self._nodes[number].width)
+        return time.more(more)
 
     def _last_table(self, node: Node, arrivals: list[tuple[int, Arrival]]) -> set[int]:
         """The sources that come last to a tree of tables, which synthesis leads to its last one."""
@@ -325,83 +359,6 @@ class Timer:
                 break
             found.add(source)
         return found
-
-    # --- delays -----------------------------------------------------------------------
-
-    def _delay(self, number: int, node: Node) -> float:
-        d = self._d
-        wire = d.wire + d.spread * max(0.0, log2(max(1, self._fanin_spread(node)) / 8))
-        match node.kind:
-            case "logic":
-                return self._tables(len(node.leaves), node.associative) + wire - d.wire
-            case "add":
-                return self._rows(number) + self._chain(node)
-            case "less":
-                width = width_of(node.operands[0])
-                return wire + d.carry + (d.compare_bit or d.carry_bit) * width
-            case "equal":
-                bits = sum(n >= 0 for v in node.operands for n, _, c in v for _ in range(c))
-                return self._tables(bits, True)
-            case "shift":
-                moving = sum(count for n, _, count in node.operands[1] if n >= 0)
-                stages = min(moving, ceil(log2(width_of(node.operands[0]) + 1)))
-                if is_constant(node.operands[0]):
-                    return self._tables(stages, True)
-                if d.shift:
-                    return d.shift * min(moving, ceil(log2(width_of(node.operands[0]))))
-                per = 1 if self._family.inputs == 4 else 2
-                return ceil(stages / per) * (d.wire + d.table + 0.5 * d.joined)
-            case "multiply":
-                return self._product(number, node)
-            case "read":
-                return self._read(number)
-        return 0.0
-
-    def _chain(self, node: Node) -> float:
-        """The carry chain of a sum."""
-        d = self._d
-        if node.in_block and d.block_sum:
-            return d.block_sum
-        wire = d.wire + d.spread * max(0.0, log2(max(1, self._fanin_spread(node)) / 8))
-        return wire + d.carry + d.carry_bit * max(1, node.made.bit_length())
-
-    def _rows(self, number: int) -> float:
-        """The rows of full adders in front of the chain of a sum of many terms."""
-        terms = len(self._joined[number]) if number in self._joined else 2
-        return ceil(log(terms / 2, 1.5) - 0.01) * (self._d.wire + self._d.table)
-
-    def _fanin_spread(self, node: Node) -> int:
-        """Readers of a bit that all bits of a node read: those of the node, and of others like it."""
-        if node.kind != "logic":
-            return 1
-        return max((self._readers[leaf] for leaf in node.leaves if leaf[1] < 0), default=1)
-
-    def _tables(self, inputs: int, tree: bool) -> float:
-        """A function of so many inputs."""
-        d, most = self._d, self._family.inputs
-        if inputs <= most:
-            return d.wire + d.table
-        if tree:
-            levels = levels_of(inputs, most) if self._family.merges else log(inputs, most)
-            return levels * (d.wire + d.table)
-        return d.wire + d.table + d.joined * (inputs - most)
-
-    def _product(self, number: int, node: Node) -> float:
-        d, sums = self._d, self._cover.sums_of_blocks(node)
-        if sums < 0:
-            return 3 * (d.wire + d.table)
-        chain = d.wire + d.carry + d.carry_bit * node.made.bit_length()
-        operands = {n for value in node.operands for n in self._numbers(value)}
-        entering = 0.0 if operands <= self._inside.front else d.wire + d.far
-        leaving = 0.0 if number in self._inside.products else d.far
-        return entering + d.block + leaving + sums * chain
-
-    def _read(self, number: int) -> float:
-        memory, d = self._memory_of[number], self._d
-        if not self._family.table_memory and not memory.table:
-            return ceil(log2(max(2, memory.words))) * (d.wire + d.table)
-        rows = max(1, ceil(memory.words / (16 if self._family.inputs == 4 else 64)))
-        return d.wire + d.table + ceil(log2(rows) / 2) * (d.wire + d.table)
 
     # --- paths --------------------------------------------------------------------------
 
@@ -448,3 +405,12 @@ class Timer:
         names = {"logic": "logic", "add": "sum", "less": "comparison", "equal": "comparison",
                  "shift": "shift", "multiply": "product", "read": "memory"}  # fmt: skip
         return (Step(names.get(node.kind, node.kind), delay, node.place),)
+
+
+def _from_bit(time: Time, arrival: Arrival, bit: int, width: int) -> Time:
+    """When the bits of a node from one on are there; only that one where the number is its complement."""
+    part = (width - 1 - max(bit, ~bit)) / max(1, width - 1)
+    ahead, passed = arrival.ahead * part, arrival.passed_ahead * part
+    if bit >= 0:
+        return time._replace(ahead=ahead, passed_ahead=passed)
+    return time._replace(late=time.late - ahead, passed=time.passed - passed)

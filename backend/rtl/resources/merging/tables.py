@@ -1,12 +1,13 @@
 """Logic cut into lookup tables so that they are few.
 
 A cut of a node is a set of leaves that tell its bits; those of a node are joined from those of its operands,
-as in :mod:`.flattest`, and a leaf is what all bits of a node read at one place. Of the cuts that fit in one
-table, that one is taken whose area flow is least (Cong, Wu and Ding, "Cut ranking and pruning", FPGA 1999;
-Mishchenko, Chatterjee and Brayton, "Improvements to technology mapping for LUT-based FPGAs", TCAD 2007): the
-table and those of its leaves, each shared among its readers. So a gate that several tables can take in has
-no table of its own. How many read a leaf is known only of a cover, so the cuts are chosen again from the last
-one; in the end each node takes the cut for which the fewest tables are made beside those that are there.
+as in :mod:`..times.flattest`, and a leaf is what all bits of a node read at one place. Of the cuts that fit
+in one table, that one is taken whose area flow is least (Cong, Wu and Ding, "Cut ranking and pruning", FPGA
+1999; Mishchenko, Chatterjee and Brayton, "Improvements to technology mapping for LUT-based FPGAs", TCAD
+2007): the table and those of its leaves, each shared among its readers. So a gate that several tables can
+take in has no table of its own. How many read a leaf is known only of a cover, so the cuts are chosen again
+from the last one; in the end each node takes the cut for which the fewest tables are made beside those that
+are there.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Synthesis that minds the time takes gates apart and together again until the way to the last table is as short
 as it can be, and makes those twice that this needs. The cuts of a node are joined from those of its operands,
-as the scheduler does it bit by bit (:mod:`..operators.tables.bits`, with the papers): here a leaf is what all
-bits of a node read at one place, as the leaves of :class:`~.nodes.Node` are.
+as the scheduler does it bit by bit (:mod:`...operators.tables.bits`, with the papers): here a leaf is what
+all bits of a node read at one place, as the leaves of :class:`~..nodes.Node` are.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
+
+from allo.backend.devices import Cells, SignalDelays
 
 from ..nodes import Node, Run, Value
 from ..paths import NEVER
@@ -26,12 +28,17 @@ Cut = frozenset[Leaf]
 
 
 class Time(NamedTuple):
-    """How late a leaf comes: from registers and from inputs, and the node that is before it on either way."""
+    """How late a leaf comes: from registers and from inputs, and the node that is before it on either way.
+
+    It is as late as its last bit; the first one comes ``ahead`` of it, or ``passed_ahead``.
+    """
 
     late: float
     before: int
     passed: float
     passed_before: int
+    ahead: float = 0.0
+    passed_ahead: float = 0.0
 
     @property
     def last(self) -> float:
@@ -40,7 +47,23 @@ class Time(NamedTuple):
 
     def more(self, delay: float) -> Time:
         """The same after a while."""
-        return Time(self.late + delay, self.before, self.passed + delay, self.passed_before)
+        return self._replace(late=self.late + delay, passed=self.passed + delay)
+
+    def skewed(self, first: Time, most: float) -> Time:
+        """The same with a first bit as late as another time is, at most so much sooner than the last."""
+        late, passed = (
+            min(most, max(0.0, last - low)) if low > NEVER else 0.0
+            for last, low in ((self.late, first.late), (self.passed, first.passed))
+        )
+        return self._replace(ahead=late, passed_ahead=passed)
+
+    def along(self, bit_ns: float, low: int, count: int) -> Time:
+        """When a carry must be at bit 0, which takes so long a bit, to be no sooner than these bits are."""
+        late, passed = (
+            max(last - bit_ns * (low + count - 1), last - ahead - bit_ns * low)
+            for last, ahead in ((self.late, self.ahead), (self.passed, self.passed_ahead))
+        )
+        return self._replace(late=late, passed=passed, ahead=0.0, passed_ahead=0.0)
 
 
 NOTHING = Time(NEVER, -1, NEVER, -1)
@@ -48,12 +71,52 @@ NOTHING = Time(NEVER, -1, NEVER, -1)
 
 def latest(times: Iterable[Time]) -> Time:
     """When all are there."""
-    found = NOTHING
+    found, low, passed_low = NOTHING, NEVER, NEVER
     for time in times:
-        late, before = max((found.late, found.before), (time.late, time.before))
+        late = max((found.late, found.before), (time.late, time.before))
         passed = max((found.passed, found.passed_before), (time.passed, time.passed_before))
-        found = Time(late, before, *passed)
+        low, passed_low = (
+            max(low, time.late - time.ahead),
+            max(passed_low, time.passed - time.passed_ahead),
+        )
+        found = Time(*late, *passed)
+    if found.late > low > NEVER:
+        found = found._replace(ahead=found.late - low)
+    if found.passed > passed_low > NEVER:
+        found = found._replace(passed_ahead=found.passed - passed_low)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class LookupTables:
+    """What logic becomes.
+
+    Attributes:
+        inputs: of a lookup table; ``level_ns``: through it, with the wires to it.
+        joined: inputs of the largest function that multiplexers join from several tables. Each of the
+            inputs that it has more is that of a multiplexer, and costs the inputs before it ``joined_ns``.
+        in_chains: whether the tables of a carry chain take in logic of an operand.
+        skewed: whether the bits of a node come one after the other.
+    """
+
+    inputs: int
+    level_ns: float
+    joined: int
+    joined_ns: float
+    in_chains: bool
+    skewed: bool = False
+
+    @classmethod
+    def of(cls, family: Cells, delays: SignalDelays) -> LookupTables:
+        """Those of a family."""
+        level_ns = delays.wire + delays.table
+        joined = delays.joined_inputs, delays.joined
+        return cls(family.inputs, level_ns, *joined, family.carry_absorbs, delays.skewed)
+
+    @property
+    def most(self) -> int:
+        """Inputs of the largest function."""
+        return max(self.inputs, self.joined)
 
 
 @dataclass(slots=True)
@@ -69,19 +132,14 @@ class Flattest:
 
     Args:
         nodes: the module's; those that a node reads are timed before it.
-        inputs: of a lookup table; ``level_ns``: through it, with the wires to it.
+        tables: the lookup tables of the family.
         time_of: how late a leaf of a node comes to what reads it.
     """
 
     def __init__(
-        self,
-        nodes: Sequence[Node],
-        inputs: int,
-        level_ns: float,
-        time_of: Callable[[Leaf], Time],
+        self, nodes: Sequence[Node], tables: LookupTables, time_of: Callable[[Leaf], Time]
     ) -> None:
-        self._nodes, self._inputs, self._level_ns = nodes, inputs, level_ns
-        self._time_of = time_of
+        self._nodes, self._tables, self._time_of = nodes, tables, time_of
         self._cuts: dict[int, tuple[Cut, ...]] = {}
         self._trees: dict[Leaf, Time] = {}
         self._numbers = count(-3, -1)
@@ -94,7 +152,7 @@ class Flattest:
             # an inverter, which the table in front of it or behind it is
             self._cuts[number] = read[0].cuts or (frozenset((read[0].leaf,)),)
             return self._time(read[0].leaf)
-        if node.associative or len(read) > self._inputs:
+        if node.associative or len(read) > self._tables.most:
             return self._keep(number, self._reduced(read))
         return self._keep(number, self._function(read))
 
@@ -107,12 +165,37 @@ class Flattest:
             pairs += [self._tree(self._function(read))] if len(read) > 1 else read
         return self._keep(number, self._reduced(pairs))
 
-    def onto_chain(self, operands: Sequence[Value]) -> Time:
-        """When a sum's operands are at its carry chain, of which one may be logic inside its tables."""
-        plain = [latest(self._run(run) for run in value) for value in operands]
-        inside = [latest(self._run(run, inside=True) for run in value) for value in operands]
+    def onto_chain(self, operands: Sequence[Value], bit_ns: float = 0.0) -> Time:
+        """When a sum's operands are at its carry chain, of which one may be logic inside its tables.
+
+        Where the carry takes ``bit_ns`` a bit, it is not waited for at bits to which it comes later.
+        """
+        plain = [self._onto(value, bit_ns) for value in operands]
+        inside = [self._onto(value, bit_ns, inside=True) for value in operands]
         ways = [latest((*plain[:k], inside[k], *plain[k + 1 :])) for k in range(len(plain))]
         return min(ways, key=lambda time: time.last, default=NOTHING)
+
+    def first_bit(self, operands: Sequence[Value]) -> Time:
+        """When the lowest bits of values are there."""
+        lowest = [value[0] for value in operands if value and value[0][0] >= 0]
+        return latest(self._time((node, min(low, ~low))) for node, low, _ in lowest)
+
+    def _onto(self, value: Value, bit_ns: float, *, inside: bool = False) -> Time:
+        found, low = [], 0
+        for run in value:
+            time = self._run(run, inside=inside)
+            found.append(time.along(bit_ns, low, run[2]) if bit_ns else time)
+            low += run[2]
+        return latest(found)
+
+    def joining(self, runs: Sequence[Run]) -> float:
+        """How much later than the last of several bits a gate of all of them is."""
+        read = [self._read(run) for run in runs]
+        cuts = self._reduced(read)
+        last = latest(self._time(bit.leaf) for bit in read).last
+        if not cuts or last == NEVER:
+            return 0.0
+        return max(0.0, self._at(cuts[0]).last + self._tables.level_ns - last)
 
     # --- what is read -------------------------------------------------------------------
 
@@ -121,13 +204,16 @@ class Flattest:
             return NOTHING
         bit = self._read(run)
         own = self._time(bit.leaf)
-        fitting = [self._at(cut) for cut in bit.cuts if len(cut) < self._inputs] if inside else []
+        inside = inside and self._tables.in_chains
+        fitting = [self._at(c) for c in bit.cuts if inside and len(c) < self._tables.inputs]
         return min((own, *fitting), key=lambda time: time.last)
 
     def _read(self, run: Run) -> _Bit:
         """What a run is: cuts of its node, moved to where it begins."""
-        number, low, _ = run
+        number, low, size = run
         cuts = self._cuts.get(number, ())
+        if self._tables.skewed and size == 1 and low >= 0 and self._nodes[number].width > 1:
+            low = ~low
         if low:
             cuts = tuple(frozenset(_moved(leaf, low) for leaf in cut) for cut in cuts)
         return _Bit((number, low), cuts)
@@ -136,13 +222,20 @@ class Flattest:
         return self._trees[leaf] if leaf[0] < 0 else self._time_of(leaf)
 
     def _at(self, cut: Cut) -> Time:
-        return latest(self._time(leaf) for leaf in cut)
+        """When the leaves of a cut are there, those in front of multiplexers so much earlier."""
+        more = len(cut) - self._tables.inputs
+        times = [self._time(leaf) for leaf in cut]
+        if more <= 0:
+            return latest(times)
+        times.sort(key=lambda time: -time.last)
+        joined = self._tables.joined_ns
+        return latest(time.more(joined * min(k, more)) for k, time in enumerate(times))
 
     # --- tables -------------------------------------------------------------------------
 
     def _keep(self, number: int, cuts: list[Cut]) -> Time:
         self._cuts[number] = tuple(cuts)
-        return self._at(cuts[0]).more(self._level_ns) if cuts else NOTHING
+        return self._at(cuts[0]).more(self._tables.level_ns) if cuts else NOTHING
 
     def _function(self, read: Sequence[_Bit]) -> list[Cut]:
         """The cuts of a function, the earliest first; none is earlier than the last operand can be."""
@@ -158,7 +251,7 @@ class Flattest:
     def _best(self, cuts: Iterable[Cut], most: int = KEPT, soonest: float = NEVER) -> list[Cut]:
         """The earliest ones that fit in a table, none of which holds another one."""
         fitting = {
-            cut: max(soonest, self._at(cut).last) for cut in cuts if len(cut) <= self._inputs
+            cut: max(soonest, self._at(cut).last) for cut in cuts if len(cut) <= self._tables.most
         }
         kept: list[Cut] = []
         for cut in sorted(fitting, key=lambda cut: (fitting[cut], len(cut))):
@@ -195,7 +288,7 @@ class Flattest:
 
     def _tree(self, cuts: list[Cut]) -> _Bit:
         leaf = next(self._numbers), 0
-        self._trees[leaf] = self._at(cuts[0]).more(self._level_ns)
+        self._trees[leaf] = self._at(cuts[0]).more(self._tables.level_ns)
         return _Bit(leaf, tuple(cuts))
 
 
