@@ -12,10 +12,17 @@ from allo.designs.llm.checkpoints.quantize import QuantizedModel
 from allo.designs.llm.config import Architecture
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_rows
-from allo.designs.llm.wide.block.host import make_block_memories, step
+from allo.designs.llm.wide.block.host import (
+    cached_pairs,
+    ended,
+    make_block_memories,
+    put_cache,
+    step,
+)
 from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import Rows
+from allo.designs.llm.wide.block.tokens.ended import Ended
 from allo.designs.llm.wide.memories import Memories
 from allo.designs.llm.wide.parameters import Wide
 from benchmarks.llm_wide import CLOCK_MHZ, cpu_seconds, same_bits
@@ -68,7 +75,9 @@ class Taken:
 
 @dataclass(slots=True)
 class Simulated:
-    """A model on a built design. Every step's logits are compared with the reference, bit for bit.
+    """A model on a built design. What a step gives is compared with the reference, bit for bit.
+
+    That is its logits, and what its last rows end in where the design tells it.
 
     Attributes:
         steps: what it has taken.
@@ -84,23 +93,51 @@ class Simulated:
         self.memories = make_block_memories(self.weights, self.built.wide, self.built.block)
         self.model = RowsGPT(self.weights, self.built.wide, self.built.block)
 
-    @property
-    def hidden(self) -> np.ndarray:
-        """What the rows of the last step ended in, of the reference."""
-        return self.model.hidden
+    def resume(self, kept: dict[str, np.ndarray]) -> None:
+        """Go on behind keys and values of the one sequence, named as the reference's."""
+        for name, array in kept.items():
+            self.model.cache(name)[0, :, : array.shape[1]] = array
+        put_cache(self.memories, self.built.wide, self.built.block, self.model)
 
-    def step(self, rows: Rows, spoken: int = 1) -> np.ndarray:
-        """The logits after the last rows.
+    def same_cache(self) -> None:
+        """Compare the keys and values of the one sequence with the reference's.
 
         Raises:
-            SystemExit: they are not those of the reference.
+            RuntimeError: they are not the same.
+        """
+        for mine, theirs in cached_pairs(
+            self.memories, self.built.wide, self.built.block, self.model
+        ):
+            if not np.array_equal(mine, theirs):
+                raise RuntimeError("Keys or values are not those of the reference.")
+
+    def step(self, rows: Rows, spoken: int = 1, given: Ended | None = None) -> np.ndarray:
+        """The logits after the last rows.
+
+        Args:
+            given: what each row is given, of a design with an entrance.
+
+        Raises:
+            RuntimeError: they, or what the rows end in, are not those of the reference.
         """
         built, module = self.built, self.built.module
-        got = step(module, self.weights, built.wide, built.block, self.memories, rows, spoken)
-        same_bits(got, self.model.step(rows, spoken), "logits")
-        seen = (rows.places + 1).tolist()
-        foretold = predict_rows(
-            module.report, self.weights.config, built.wide, built.block, seen, spoken
+        got = step(
+            module, self.weights, built.wide, built.block, self.memories, rows, spoken, given
         )
-        self.steps.append(Taken(len(rows), module.cycles or 0, foretold.cycles, got.size))
+        same_bits(got, self.model.step(rows, spoken, given), "logits")
+        if built.block.hidden:
+            told = ended(self.weights, built.wide, built.block, self.memories, spoken)
+            assert self.model.ended is not None
+            same_bits(told.levels, self.model.ended.levels, "levels of what rows end in")
+            same_bits(told.steps, self.model.ended.steps, "steps of what rows end in")
+        taken = Taken(len(rows), module.cycles or 0, self.foretell(rows, spoken), got.size)
+        self.steps.append(taken)
         return got
+
+    def foretell(self, rows: Rows, spoken: int) -> int:
+        """The cycles that a step is foretold."""
+        built, seen = self.built, (rows.places + 1).tolist()
+        report = built.module.report
+        return predict_rows(
+            report, self.weights.config, built.wide, built.block, seen, spoken
+        ).cycles

