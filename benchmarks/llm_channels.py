@@ -52,6 +52,11 @@ SHAPES: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
     "GPT-2 355M, W4A8": (GPT, dataclasses.replace(WIDE, bits=4), (31, 255)),
     "LLaMA-3.2-1B, W8A8": (LLAMA, LONG, (4095,)),
     "LLaMA-3.2-1B, W4A8": (LLAMA, dataclasses.replace(LONG, bits=4), (4095,)),
+    "LLaMA-3.2-1B, W4A8 KV4": (
+        LLAMA,
+        dataclasses.replace(LONG, bits=4, cache_bits=4),
+        (4095,),
+    ),
 }
 """By the model whose channels they have: a shape, and positions, at which a channel moves as many lines as
 those of the whole model do at 127 and 1,023, or at 8,191."""
@@ -65,6 +70,7 @@ WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
             cache_prefetch=context,
             heads=heads,
             keys=16 // heads,
+            cache_bits=4 if name.endswith("KV4") else 8,
         ),
         positions,
     )
@@ -73,6 +79,7 @@ WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
         ("GPT-2 355M, W4A8", "gpt2-355m", 4, 1024, 16, 2048, (127, 1023)),
         ("LLaMA-3.2-1B, W8A8", "llama-3.2-1b", 8, 8192, 2, 4096, (8191,)),
         ("LLaMA-3.2-1B, W4A8", "llama-3.2-1b", 4, 8192, 2, 4096, (8191,)),
+        ("LLaMA-3.2-1B, W4A8 KV4", "llama-3.2-1b", 4, 8192, 2, 4096, (8191,)),
     )
 }
 """The models themselves, on 32 channels, with the same names. A unit takes half as many keys at once as it
@@ -85,6 +92,7 @@ KEYS = {
     "GPT-2 355M, W4A8": "gpt2_w4a8",
     "LLaMA-3.2-1B, W8A8": "llama_w8a8",
     "LLaMA-3.2-1B, W4A8": "llama_w4a8",
+    "LLaMA-3.2-1B, W4A8 KV4": "llama_w4a8_kv4",
 }
 """What the figures of a shape are recorded under."""
 

@@ -5,9 +5,9 @@ scripts/python benchmarks/llm_perplexity.py [--characters N] [--model FILE.gguf]
 Three texts that the steps are not calibrated on: the novels that the repository holds out, the reference of
 Python's language (``pydoc_data.topics``) and the source of its library. Each is cut into windows of 512
 tokens. The figures are of the float32 model, and of the integer reference of the wide accelerator, whose
-bits the simulated RTL gives; those with keys and values of four bits are of the integer model, which no
-hardware computes yet. With --gpu the same source computes with CuPy in the place of NumPy, and the
-logits of the first window are compared with NumPy's, bit for bit; without, the whole takes hours of CPU.
+bits the simulated RTL gives; those with keys and values of four bits are of the integer model.
+With --gpu the same source computes with CuPy in the place of NumPy, and the logits of the first window are
+compared with NumPy's, bit for bit; without, the whole takes hours of CPU.
 """
 
 from __future__ import annotations

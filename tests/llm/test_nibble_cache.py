@@ -7,13 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import allo
 from allo.designs.llm.checkpoints.integer_model import IntegerModel
 from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.quantize import quantize
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.language.prose import load_prose, split_prose
 from allo.designs.llm.language.speaker import FOLDER, perplexity
+from allo.designs.llm.wide.external.halves import halve, schedule_halve
 from allo.designs.llm.wide.external.nibble_cache import NibbleCacheModel, in_nibbles
+from allo.designs.llm.wide.memories import words_of
 from allo.designs.llm.wide.random_weights import random_weights
 
 CONFIG = GPTConfig(layers=1, d=32, heads=2, ffn=64, context=16, vocab=30)
@@ -26,6 +29,28 @@ def test_levels_times_steps_are_within_half_a_step():
     assert np.abs(levels).max() == 7 and steps.min() == 1 and steps.max() == 19
     off = np.abs(levels * np.repeat(steps, 32, axis=-1) - kept)
     assert (off <= np.repeat(steps, 32, axis=-1) / 2).all()
+
+
+def test_the_hardware_quantises_as_the_reference():
+    """Two queries, which stay, then keys and values with every largest magnitude."""
+    width, group, queries, count = 16, 8, 2, 130
+    rng = np.random.default_rng(0)
+    heads = rng.integers(-127, 128, (queries + count, width)).astype(np.int8)
+    for largest in range(128):
+        heads[queries + largest] = rng.integers(-largest, largest + 1, width)
+        heads[queries + largest, [3, 12]] = largest, -largest
+    sizes = [width, group, 3, queries, count, 1]
+    build = schedule_halve(allo.customize(halve, instantiate=sizes)).build(
+        target="verilog", simulator="jit"
+    )
+    halved = words_of(np.zeros_like(heads), 8 * width).reshape(-1).copy()
+    build(words_of(heads, 8 * width).reshape(-1).copy(), halved)
+    got = halved.view(np.uint8).reshape(-1, width)
+    assert np.array_equal(got[:queries], heads[:queries].view(np.uint8))
+    levels, steps = in_nibbles(heads[queries:].astype(np.float64), group)
+    four = levels.astype(np.int8).view(np.uint8) & 15
+    assert np.array_equal(got[queries:, :8], four[:, 0::2] | four[:, 1::2] << 4)
+    assert np.array_equal(got[queries:, 8:10], steps.astype(np.uint8))
 
 
 @pytest.mark.parametrize("group", [16, 8])

@@ -13,6 +13,7 @@ from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import Channel, predict_step
 from allo.designs.llm.wide.external.flow import Attention
 from allo.designs.llm.wide.external.lines import lines_of
+from allo.designs.llm.wide.external.nibble_cache import reference_of
 from allo.designs.llm.wide.external.order import Ordered, Reader
 from allo.designs.llm.wide.external.serve import schedule_serve, schedule_sort, serve, sort
 from allo.designs.llm.wide.host import decode, fill_cache
@@ -35,7 +36,9 @@ WIDE = Wide(
     cache="channels",
     cache_prefetch=16,
 )
-START, H, KEPT, ACROSS, LAYERS, TOKEN, PLACE, PLACES, SAID = 2, 2, 6, 2, 2, 2, 1, 5, 3
+NIBBLES = dataclasses.replace(WIDE, channels=2, heads=1, cache_bits=4, cache_group=8)
+LONGER = np.array([3, 29, 0, 17, 17, 4, 9, 21, 8, 8, 1], np.int32)
+START, H, PAGE, ACROSS, LAYERS, TOKEN, PLACE, PLACES, SAID = 2, 2, 12, 2, 2, 2, 1, 5, 3
 TABLES = 1, 2, 1, 1, 4
 WEIGHTS = 3, 1, 2, 1, 5
 JOBS = [table + weight for table, weight in zip(TABLES, WEIGHTS, strict=True)]
@@ -46,10 +49,10 @@ TOKENS = 4
 @pytest.mark.parametrize("start", [0, 3, 4])
 def test_a_reader_moves_weights_and_cache_in_order(start: int):
     """Two heads of two layers; from 6 lines of each, those in front of the token, and its own is written."""
-    cache = 2 * LAYERS * H * KEPT
+    cache = LAYERS * H * PAGE
     size = PAGES + cache + TOKENS * TOKEN + PLACES * PLACE + SAID
     runs = START, JOBS[0], sum(JOBS[1:4]), JOBS[4]
-    sizes = [32, size, *runs, H, KEPT, ACROSS, LAYERS, TOKEN, PLACE, PLACES, SAID]
+    sizes = [32, size, *runs, H, PAGE, LAYERS, TOKEN, PLACE, PLACES, SAID]
     build = schedule_serve(allo.customize(serve, instantiate=sizes)).build(
         target="verilog", simulator="jit"
     )
@@ -60,9 +63,10 @@ def test_a_reader_moves_weights_and_cache_in_order(start: int):
     read = PLACE + TOKEN + PAGES + 2 * LAYERS * H * old
     lines = np.zeros(read, np.uint32)
     token = 3
-    build(memory, token, start, 1, *new, said, lines)
+    newest = 2 * (start // ACROSS)
+    build(memory, token, start, 2 * old, 1, newest, newest + 1, *new, said, lines)
     place, row = PAGES + cache + TOKENS * TOKEN + start * PLACE, PAGES + cache + token * TOKEN
-    pages = np.arange(PAGES, PAGES + cache, dtype=np.uint32).reshape(LAYERS, H, KEPT, 2)
+    pages = np.arange(PAGES, PAGES + cache, dtype=np.uint32).reshape(LAYERS, H, PAGE // 2, 2)
     kept = [pages[layer, :, :old].ravel() for layer in range(LAYERS)]
     first, layer = START + JOBS[0], sum(JOBS[:4])
     ends = [first, first + layer, PAGES]
@@ -72,7 +76,7 @@ def test_a_reader_moves_weights_and_cache_in_order(start: int):
     pages[:, :, start // ACROSS] = new.T.reshape(LAYERS, H, 2)
     assert np.array_equal(memory[PAGES : PAGES + cache], pages.ravel())
     assert np.array_equal(memory[-SAID:], said)
-    sizes = [32, PLACE + TOKEN + START, *TABLES, *WEIGHTS, H, ACROSS, LAYERS]
+    sizes = [32, PLACE + TOKEN + START, *TABLES, *WEIGHTS, H, LAYERS]
     build = schedule_sort(allo.customize(sort, instantiate=sizes)).build(
         target="verilog", simulator="jit"
     )
@@ -80,8 +84,8 @@ def test_a_reader_moves_weights_and_cache_in_order(start: int):
         np.zeros(LAYERS * sum(each[:4]) + each[4], np.uint32) for each in (TABLES, WEIGHTS)
     )
     tables = np.zeros(len(tables) + PLACE + TOKEN + START, np.uint32)
-    keys, values = (np.zeros(max(1, LAYERS * H * old), np.uint32) for _ in range(2))
-    build(start, lines, tables, words, keys, values)
+    cache = np.zeros(max(1, 2 * LAYERS * H * old), np.uint32)
+    build(2 * old, lines, tables, words, cache)
     found_tables, found_words, at = [*parts[0], *parts[1], *range(START)], [], START
     for job in [*(LAYERS * list(range(4))), 4]:
         found_tables += range(at, at + TABLES[job])
@@ -90,8 +94,7 @@ def test_a_reader_moves_weights_and_cache_in_order(start: int):
     assert np.array_equal(tables, found_tables)
     assert np.array_equal(words, found_words)
     if old:
-        found = np.concatenate(kept).reshape(-1, 2)
-        assert np.array_equal(np.stack([keys, values], axis=1), found)
+        assert np.array_equal(cache, np.concatenate(kept))
 
 
 @pytest.mark.parametrize(("word", "expected"), [(0.5, 483.0), (2.0, 840.0)])
@@ -146,9 +149,52 @@ def test_logits_and_cache_of_the_hardware_are_those_of_the_reference(config, key
     assert {port.bank for port in array.ports} == set(range(wide.channels))
 
 
+@pytest.mark.parametrize(("config", "keys"), [(CONFIG, 2), (LLAMA, 1)], ids=["gpt2", "llama"])
+def test_logits_and_cache_of_four_bits_are_those_of_the_reference(config, keys: int):
+    """One unit with two channels, from an empty cache over a block of 4 positions a channel; then faults."""
+    wide = dataclasses.replace(NIBBLES, keys=keys)
+    channels = [
+        MemoryChannel(f"hbm[{n}]", 12, latency=33, prefetch=8) for n in range(wide.channels)
+    ]
+    hardware = schedule(config, wide).build(
+        target="verilog", simulator="jit", clock_mhz=300, memory={"weights": PerBank(channels)}
+    )
+    weights = random_weights(config, seed=7)
+    memories, filled = make_memories(weights, wide), make_memories(weights, wide)
+    expected = reference_of(weights, wide).forward(LONGER[None])[0]
+    for position, token in enumerate(LONGER):
+        got = decode(hardware, weights, memories, int(token), position)
+        assert np.array_equal(got.view(np.uint32), expected[position].view(np.uint32)), position
+        foretold = predict_step(hardware.report, config, wide, position, Channel(12, 33, 8))
+        assert abs(foretold.cycles / hardware.cycles - 1) < 0.08, (foretold, hardware.cycles)
+    after = fill_cache(filled, weights, wide, np.append(LONGER, 0))
+    left, wanted = (
+        of.constant[0].view(np.uint8).reshape(wide.channels, -1, wide.lanes)
+        for of in (memories, filled)
+    )
+    held = lines_of(config, wide)
+    assert np.array_equal(left[:, : -held.said], wanted[:, : -held.said])
+    for line, byte in ((0, 0), (1, 0)):
+        # A step of the first position, and two of its levels, that are other than they were.
+        wanted[0, held.pages + line, byte] ^= 3
+        got = decode(hardware, weights, filled, 0, len(LONGER))
+        assert not np.array_equal(got.view(np.uint32), after.view(np.uint32))
+        wanted[0, held.pages + line, byte] ^= 3
+    got = decode(hardware, weights, filled, 0, len(LONGER))
+    assert np.array_equal(got.view(np.uint32), after.view(np.uint32))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
+        (
+            {"cache_bits": 4, "cache_group": 32},
+            "32 elements with a step in common do not divide a head of 16, or are no power of two.",
+        ),
+        (
+            {"cache_bits": 4, "cache": "external"},
+            "The wide accelerator has no keys and values of 4 bits in the place called 'external'.",
+        ),
         (
             {"keys": 4},
             "2 units with 4 keys at once take a line from each of 8 channels, which do not divide the 4 that "
@@ -161,7 +207,7 @@ def test_logits_and_cache_of_the_hardware_are_those_of_the_reference(config, key
             "The values of a head of 16 tokens wait for the peak of its scores, and only 8 fit.",
         ),
     ],
-    ids=["keys", "lanes", "rows", "prefetch"],
+    ids=["group", "place", "keys", "lanes", "rows", "prefetch"],
 )
 def test_a_cache_that_does_not_lie_on_the_channels_is_refused(changed, message: str):
     with pytest.raises(WidthError) as error:

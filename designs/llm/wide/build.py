@@ -7,7 +7,7 @@ from typing import Any
 from ..config import Architecture
 from ..stage import Placed, Stage, build_stages
 from ..ternary import stages as ternary
-from .external import channels, tables
+from .external import channels, halves, tables
 from .external import stages as external
 from .parameters import Wide, check_wide
 from .stages import attention, ends, linear, vectors
@@ -35,6 +35,7 @@ def engine(z: Sizes) -> dict[str, Stage]:
         "activating": (tokens if own else vectors).activating(z),
         **rotary,
         "packing": attention.packing(z),
+        **({"halving": halves.halving(z)} if z.wide.kept_group else {}),
         "dealing": attention.dealing(z),
         **_kept(z),
         "scoring": units.scoring(z),
@@ -46,9 +47,13 @@ def engine(z: Sizes) -> dict[str, Stage]:
 
 
 def _kept(z: Sizes) -> dict[str, Stage]:
-    """The stage that brings keys and values, where they are outside."""
+    """The stages that bring keys and values, and take the new ones, where they are outside."""
     if z.is_merged:
-        return {"joining": channels.joining(z)}
+        return {
+            "parting": channels.parting(z),
+            "joining": channels.joining(z),
+            "returning": channels.returning(z),
+        }
     return {"keeping": external.keeping(z)} if z.is_outside else {}
 
 
@@ -86,7 +91,8 @@ def schedule(config: Architecture, wide: Wide) -> Any:
     z = sizes_of(config, wide)
     turned = {"projected": "turned"} if z.model.rotary else {}
     ranked = {} if wide.all_logits else {"ranked": "said"}
-    names = {"packing": turned, "ranking": ranked}
+    halved = {"packed": "halved"} if wide.kept_group else {}
+    names = {"packing": turned, "ranking": ranked, "dealing": halved}
     stages = stages_of(z).items()
     placed = [Placed(stage, names=names.get(name, {})) for name, stage in stages]
     left = {"gelus"} if wide.block else set()

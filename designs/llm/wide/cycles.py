@@ -150,7 +150,7 @@ def predict_step(
         reader = _reader(rate, wide, channel)
         # The rows of the position and of the token are two runs in front of all others.
         jobs[0] = (first + reader.latency + reader.gap, qkv)
-        ordered = Ordered(reader, jobs, wide.prefetch, units, each, fronts)
+        ordered = Ordered(reader, jobs, wide.prefetch, units, each, fronts, wide.kept_block)
         ordered.run()
         pauses, taken = ordered.pauses, ordered.now - ordered.pauses
     elif outside:
@@ -207,6 +207,7 @@ def _units(
     """The units of attention with keys and values in external memory."""
     group, new = m.heads // m.kv_heads, m.kv_heads // wide.heads
     dealt = results + at["packing"] + at["dealing"] + at.get("turning", 0) + new
+    dealt += at.get("halving", 0)
     # The last heads of all units end together, and are divided one after the other.
     divided = at["collecting"] + wide.heads * group * m.head_dim / wide.vector
     return Attention(

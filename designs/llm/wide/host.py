@@ -12,7 +12,8 @@ from allo.errors import AlloError
 from ..checkpoints.quantize import QuantizedModel
 from ..config import Architecture
 from .candidates.largest import Candidates, candidates_of
-from .external.pages import fill_pages
+from .external.nibble_cache import NibbleWide, reference_of
+from .external.pages import fill_nibbles, fill_pages
 from .memories import Memories, logits_of, paired
 from .parameters import Wide
 from .random_weights import SPREAD
@@ -84,7 +85,7 @@ def fill_cache(
     Returns:
         The logits after the last token, float32, which :func:`decode` of it has to give.
     """
-    model = WideGPT(weights, wide)
+    model = reference_of(weights, wide)
     logits: np.ndarray = model.feed(np.asarray(tokens)[None])[0, -1]
     _put_cache(memories, model, wide, len(tokens) - 1)
     return logits
@@ -108,7 +109,7 @@ def draw_cache(
         for layer in range(m.layers)
         for name in "kv"
     }
-    model = WideGPT(weights, wide)
+    model = reference_of(weights, wide)
     model.resume(drawn, position)
     logits: np.ndarray = model.feed(np.array([[token]]))[0, -1]
     _put_cache(memories, model, wide, position)
@@ -119,6 +120,15 @@ def _put_cache(memories: Memories, model: WideGPT, wide: Wide, before: int) -> N
     """The reference's keys and values of so many tokens, as the hardware keeps them."""
     m = model.weights.model
     merged, per_unit = wide.cache == "channels", m.kv_heads // wide.heads
+    if isinstance(model, NibbleWide):
+        for which, name in enumerate("kv"):
+            for layer in range(m.layers):
+                levels, steps = (
+                    each[f"{layer}.{name}"][0, :, :before].reshape(per_unit, wide.heads, before, -1)
+                    for each in (model.levels, model.steps)
+                )
+                fill_nibbles(memories.constant[0], m, wide, (which, layer), levels, steps)
+        return
     for which, name, memory in ((0, "k", memories.keys), (1, "v", memories.values)):
         for layer in range(m.layers):
             kept = in_pairs(model.kept(f"{layer}.{name}")[0, :, :before], name, m)

@@ -49,6 +49,9 @@ class Wide:
         keys: keys of a head, and values, that a unit takes a cycle from external memory.
         cache_prefetch: words of a head's width that may be ahead, of the keys of a unit and of its
             values, from external memory.
+        cache_bits: of an element of keys and values, 8, or in the channels of the weights 4 with a step for
+            ``cache_group`` elements of a head and position (:mod:`.external.nibble_cache`).
+        cache_group: those elements.
     """
 
     channels: int = 32
@@ -68,6 +71,18 @@ class Wide:
     block: int = 0
     trits: int = 0
     weights: str = "channels"
+    cache_bits: int = 8
+    cache_group: int = 32
+
+    @property
+    def kept_group(self) -> int:
+        """Elements of a key that share a step, where keys and values have four bits; or else 0."""
+        return self.cache_group if self.cache_bits == 4 else 0
+
+    @property
+    def kept_block(self) -> int:
+        """Positions whose steps, of keys and of values, fill a line; 0 without steps."""
+        return self.kept_group // 2
 
     @property
     def activations(self) -> int:
@@ -159,6 +174,16 @@ def kept_lines(config: Architecture, wide: Wide) -> int:
     return -(-config.context // wide.across)
 
 
+def page_lines(config: Architecture, wide: Wide) -> int:
+    """Lines of keys and values of a head on each channel of its unit.
+
+    A line is a key or a value; of four bits, it is both, and in front of every ``kept_block`` of them stands
+    a line with their steps.
+    """
+    kept = kept_lines(config, wide)
+    return kept + -(-kept // wide.kept_block) if wide.kept_block else 2 * kept
+
+
 def check_wide(config: Architecture, wide: Wide) -> None:
     """Refuse parameters that do not fit each other or the model.
 
@@ -237,6 +262,7 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
             help='have keys and values outside, cache="external", or keys=1.',
         )
     _check_weights(wide)
+    _check_cache_bits(config, wide)
     _check_top(config, wide)
     _check_channels(config, wide)
     read = (config.context - 1) * config.kv_heads // wide.heads
@@ -313,6 +339,25 @@ def _check_weights(wide: Wide) -> None:
                 f"Ternary weights have no {what}.",
                 help="take trits with static steps, and bits and cache as they are by default.",
             )
+
+
+def _check_cache_bits(config: Architecture, wide: Wide) -> None:
+    """Whether keys and values can have so many bits."""
+    if wide.cache_bits == 8:
+        return
+    if wide.cache_bits != 4 or wide.cache != "channels":
+        raise WidthError(
+            f"The wide accelerator has no keys and values of {wide.cache_bits} bits in the place called "
+            f"{wide.cache!r}.",
+            help='take cache_bits=8, or 4 with cache="channels".',
+        )
+    group = wide.cache_group
+    if group < 4 or group & (group - 1) or config.head_dim % group:
+        raise WidthError(
+            f"{group} elements with a step in common do not divide a head of {config.head_dim}, or are no "
+            f"power of two.",
+            help="cache_group is 4, 8, 16 and so on, up to the width of a head.",
+        )
 
 
 def _check_channels(config: Architecture, wide: Wide) -> None:

@@ -17,7 +17,7 @@ other jobs of the layer. The arithmetic is that of :mod:`..heads`.
 
 import allo
 from allo.customize import Schedule
-from allo.ir.types import Int, Stream, UInt, float32, int8, int32, uint8
+from allo.ir.types import Int, Stream, UInt, float32, int8, int32
 
 from ...stage import pipelined
 
@@ -50,17 +50,20 @@ def keep[HD, H, K, CTX, LAYERS](
             memory[(layer * H + head) * CTX + start] = new.get()
 
 
-def score_ahead[HD, H, G, K, LAYERS, SCORE](
+def score_ahead[HD, H, G, K, LAYERS, SCORE, KEPT, BITS, GROUP](
     asked: "Stream[UInt(8 * HD), 4]",
     start: int32,
-    keys: "Stream[UInt(8 * HD * K), 4]",
-    new: "Stream[UInt(8 * HD), 4]",
+    keys: "Stream[UInt(KEPT * K), 4]",
+    new: "Stream[UInt(KEPT), 4]",
     scores: "Stream[Int(SCORE)[G * K], 4]",
     peaks: "Stream[Int(SCORE)[G], 4]",
 ):
-    """Scores of one token at position ``start``, head by head, the peaks of its queries behind them."""
+    """Scores of one token at position ``start``, head by head, the peaks of its queries behind them.
+
+    A key has ``KEPT`` bits: elements of ``BITS``, and of four bits above them a step for every ``GROUP``.
+    """
     queries: UInt(8 * HD * G)[H]
-    newest: UInt(8 * HD)[H]
+    newest: UInt(KEPT)[H]
     for layer in range(LAYERS):
         several: UInt(8 * HD * G) = 0
         share: UInt(8) = 0
@@ -75,7 +78,8 @@ def score_ahead[HD, H, G, K, LAYERS, SCORE](
             asking = asking + 1 if share == G - 1 else asking
             share = 0 if share == G - 1 else share + 1
         for hk in range(H):
-            fresh: UInt(8 * HD) = asked.get()
+            came: UInt(8 * HD) = asked.get()
+            fresh: UInt(KEPT) = came[0:KEPT]
             newest[hk] = fresh
             new.put(fresh)
         h: UInt(8) = 0
@@ -87,22 +91,30 @@ def score_ahead[HD, H, G, K, LAYERS, SCORE](
         total: UInt(24) = (last + 1) * H
         for key in range(total):
             heads: UInt(8 * HD * G) = queries[h]
-            word: UInt(8 * HD * K) = 0
+            word: UInt(KEPT * K) = 0
             if j != last or own != 0:
                 word = keys.get()
             with allo.meta_for(K) as k:
                 if j == last and own == k:
-                    word[8 * HD * k : 8 * HD * k + 8 * HD] = newest[h]
+                    word[KEPT * k : KEPT * k + KEPT] = newest[h]
             dots: Int(SCORE)[G * K]
             peaked: Int(SCORE)[G]
             with allo.meta_for(G) as g:
                 peak: int32 = 0
                 with allo.meta_for(K) as k:
                     dot: int32 = 0
-                    for c in range(HD):
-                        at: int8 = heads[8 * (HD * g + c) : 8 * (HD * g + c) + 8]
-                        right: int8 = word[8 * (HD * k + c) : 8 * (HD * k + c) + 8]
-                        dot += at * right
+                    held: UInt(KEPT) = word[KEPT * k : KEPT * k + KEPT]
+                    with allo.meta_for(HD // GROUP) as part:
+                        some: int32 = 0
+                        for c in range(GROUP * part, GROUP * part + GROUP):
+                            at: int8 = heads[8 * (HD * g + c) : 8 * (HD * g + c) + 8]
+                            right: Int(BITS) = held[BITS * c : BITS * c + BITS]
+                            some += at * right
+                        with allo.meta_if(BITS == 4):
+                            step: UInt(5) = held[4 * HD + 8 * part : 4 * HD + 8 * part + 5]
+                            dot += some * step
+                        with allo.meta_else():
+                            dot += some
                     dots[g * K + k] = dot
                     with allo.meta_if(k == 0):
                         peak = dot
@@ -162,13 +174,14 @@ def weigh_ahead[G, K, H, LAYERS, SCORE](
                     odd: UInt(1) = 1 if (normal[0:7] != 0 or normal[8:9] == 1) else 0
                     up: UInt(1) = normal[7:8] & odd
                     rounded: UInt(33) = normal[8:32] + up
-                    gap: Int(10) = 127 - bits[23:31] - is_large
-                    left: UInt(4) = 8 - gap
-                    moved: UInt(33) = rounded << left
+                    exponent: Int(10) = bits[23:31]
+                    left: Int(10) = exponent + is_large - 119
+                    by: UInt(4) = left[0:4]
+                    moved: UInt(33) = rounded << by
                     rest: UInt(1) = 1 if (moved[0:23] != 0 or moved[24:25] == 1) else 0
                     more: UInt(1) = moved[23:24] & rest
                     nearest: UInt(8) = moved[24:32] + more
-                    if gap <= 8 and (j != last or k <= own):
+                    if left >= 0 and (j != last or k <= own):
                         level_sum += nearest
                         levels[8 * (g * K + k) : 8 * (g * K + k) + 8] = nearest
                 after_sum: int32 = level_sum + (0 if j == 0 else sum[g])
@@ -180,23 +193,26 @@ def weigh_ahead[G, K, H, LAYERS, SCORE](
             j = 0 if j == last else j + 1
 
 
-def mix_ahead[HD, H, G, K, V, LAYERS, ACC](
+def mix_ahead[HD, H, G, K, V, LAYERS, ACC, KEPT, BITS, GROUP, LANE](
     given: "Stream[UInt(8 * HD), 4]",
     shares: "Stream[UInt(8 * G * K), 2]",
     start: int32,
-    values: "Stream[UInt(8 * HD * K), 4]",
-    new: "Stream[UInt(8 * HD), 4]",
+    values: "Stream[UInt(KEPT * K), 4]",
+    new: "Stream[UInt(KEPT), 4]",
     sums: "Stream[UInt(32 * V), 4]",
 ):
     """Values times their weights, summed for each query of a head; then these sums, V of them a cycle.
 
+    A value is as a key of :func:`score_ahead`. Two levels of four bits that share a step are one product, the
+    second ``LANE`` bits above the first.
     The sums move on by V places in each of those cycles, and what comes behind the last one is zero: so
     all are zero when the next head begins.
     """
-    newest: UInt(8 * HD)[H]
+    newest: UInt(KEPT)[H]
     for layer in range(LAYERS):
         for hv in range(H):
-            fresh: UInt(8 * HD) = given.get()
+            came: UInt(8 * HD) = given.get()
+            fresh: UInt(KEPT) = came[0:KEPT]
             newest[hv] = fresh
             new.put(fresh)
         h: UInt(8) = 0
@@ -211,24 +227,46 @@ def mix_ahead[HD, H, G, K, V, LAYERS, ACC](
             weights: UInt(8 * G * K) = 0
             if j <= last:
                 weights = shares.get()
-            word: UInt(8 * HD * K) = 0
+            word: UInt(KEPT * K) = 0
             if j < last or (j == last and own != 0):
                 word = values.get()
             with allo.meta_for(K) as k:
                 if j == last and own == k:
-                    word[8 * HD * k : 8 * HD * k + 8 * HD] = newest[h]
+                    word[KEPT * k : KEPT * k + KEPT] = newest[h]
             out: UInt(32 * V) = 0
             for v in range(V):
                 one: int32 = acc[v]
                 out[32 * v : 32 * v + 32] = one
-            with allo.meta_for(G) as g:
-                for c in range(HD):
-                    after: int32 = acc[g * HD + c + V] if j > last else acc[g * HD + c]
-                    with allo.meta_for(K) as k:
-                        share: uint8 = weights[8 * (g * K + k) : 8 * (g * K + k) + 8]
-                        value: int8 = word[8 * (HD * k + c) : 8 * (HD * k + c) + 8]
-                        after += share * value
-                    acc[g * HD + c] = after
+            with allo.meta_for(G) as g, allo.meta_for(HD // GROUP) as part:
+                with allo.meta_if(BITS == 8):
+                    for c in range(HD):
+                        after: int32 = acc[g * HD + c + V] if j > last else acc[g * HD + c]
+                        with allo.meta_for(K) as k:
+                            share: UInt(8) = weights[8 * (g * K + k) : 8 * (g * K + k) + 8]
+                            value: int8 = word[8 * (HD * k + c) : 8 * (HD * k + c) + 8]
+                            after += share * value
+                        acc[g * HD + c] = after
+                with allo.meta_else():
+                    for m in range(GROUP * part // 2, GROUP * (part + 1) // 2):
+                        both: Int(2 * LANE + 2) = 0
+                        with allo.meta_for(K) as k:
+                            above: UInt(KEPT - 4 * HD) = word[KEPT * k + 4 * HD : KEPT * k + KEPT]
+                            step: UInt(5) = above[8 * part : 8 * part + 5]
+                            plain: UInt(8) = weights[8 * (g * K + k) : 8 * (g * K + k) + 8]
+                            low: Int(4) = word[KEPT * k + 8 * m : KEPT * k + 8 * m + 4]
+                            upper: Int(4) = word[KEPT * k + 8 * m + 4 : KEPT * k + 8 * m + 8]
+                            high: Int(LANE + 5) = upper
+                            pair: Int(LANE + 5) = (high << LANE) + low
+                            both += (plain * step) * pair
+                        low_sum: Int(LANE) = both[0:LANE]
+                        high_sum: Int(LANE) = both[LANE : 2 * LANE]
+                        borrow: UInt(1) = both[LANE - 1 : LANE]
+                        first: int32 = acc[g * HD + 2 * m + V] if j > last else acc[g * HD + 2 * m]
+                        then: int32 = (
+                            acc[g * HD + 2 * m + 1 + V] if j > last else acc[g * HD + 2 * m + 1]
+                        )
+                        acc[g * HD + 2 * m] = first + low_sum
+                        acc[g * HD + 2 * m + 1] = then + high_sum + borrow
             if j > last:
                 sums.put(out)
             h = h + 1 if j == ends else h
@@ -264,6 +302,14 @@ def score_bits(width: int) -> int:
     return (width << 14).bit_length() + 1
 
 
+def lane_bits(keys: int) -> int:
+    """Bits that hold so many weights of up to 255 times a step of up to 19 and a level of up to 7."""
+    return (keys * 255 * 133).bit_length() + 1
+
+
 def sum_bits(context: int) -> int:
-    """Bits that hold so many weights of up to 255 times int8, as long as 32 do."""
-    return min(32, (context * 255 << 7).bit_length() + 1)
+    """Bits that hold so many weights of up to 255 times a value, as long as 32 do.
+
+    A value is an int8, or a level of up to 7 times a step of up to 19.
+    """
+    return min(32, (context * 255 * 133).bit_length() + 1)

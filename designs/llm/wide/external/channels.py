@@ -8,10 +8,10 @@ import allo.dataflow as df
 from allo.ir.types import Stream, UInt, int32
 
 from ...stage import Kernel, Stage
-from ..parameters import kept_lines
+from ..parameters import page_lines
 from ..stages.sizes import Sizes
 from .lines import lines_of
-from .serve import schedule_serve, schedule_sort, serve, sort
+from .serve import part_lines, schedule_part_lines, schedule_serve, schedule_sort, serve, sort
 from .stages import ahead
 from .tables import table_lines_ahead
 
@@ -19,23 +19,23 @@ from .tables import table_lines_ahead
 def serving(z: Sizes) -> Stage:
     """One reader a channel, for all that lies on it, and what sorts its lines."""
     C, B, LAYERS, PREFETCH = z.wide.channels, 8 * z.wide.lanes, z.layers, z.wide.prefetch
-    held, H, PER = lines_of(z.model, z.wide), z.per_unit, z.wide.across
-    KEPT, KEPT_AHEAD, NEW = kept_lines(z.model, z.wide), _lines_ahead(z), max(2, H)
+    held, H, PER, BLOCK = lines_of(z.model, z.wide), z.per_unit, z.wide.across, z.wide.kept_block
+    PAGE, NEW, S = page_lines(z.model, z.wide), max(2, H), max(BLOCK, 1)
     SIZE, SAID, TABLES = held.size, max(2, held.said), table_lines_ahead(z)
     jobs = [sum(lines) for lines in zip(held.tables, held.words, strict=True)]
-    sizes = B, SIZE, held.factors, jobs[0], sum(jobs[1:4]), jobs[4], H, KEPT, PER, LAYERS
+    sizes = B, SIZE, held.factors, jobs[0], sum(jobs[1:4]), jobs[4], H, PAGE, LAYERS
     rows = held.token, held.place, z.model.context, held.said
     reader = Kernel(serve, (*sizes, *rows), schedule_serve)
     front = held.token + held.place + held.factors
-    sorter = Kernel(sort, (B, front, *held.tables, *held.words, H, PER, LAYERS), schedule_sort)
+    sorter = Kernel(sort, (B, front, *held.tables, *held.words, H, LAYERS), schedule_sort)
     SERVE, SORT = reader.template, sorter.template
 
     @df.part()
     def part(
         token: int32, start: int32, weights: UInt(B)[C, SIZE], said_lines: Stream[UInt(B), SAID][C],
         table_lines: Stream[UInt(B), TABLES][C], words: Stream[UInt(B), PREFETCH][C],
-        key_lines: Stream[UInt(B), KEPT_AHEAD][C], value_lines: Stream[UInt(B), KEPT_AHEAD][C],
-        new_key_lines: Stream[UInt(B), NEW][C], new_value_lines: Stream[UInt(B), NEW][C],
+        kept_lines: Stream[UInt(B), 2][C], first_lines: Stream[UInt(B), NEW][C],
+        second_lines: Stream[UInt(B), NEW][C],
     ):  # fmt: skip
         lines: Stream[UInt(B), 2][C]
 
@@ -43,34 +43,78 @@ def serving(z: Sizes) -> Stage:
         def serving(memory: UInt(B)[C, SIZE]):
             c = df.get_pid()
             writes: int32 = 1 if start % PER == c % PER else 0
+            rows: int32 = (start + PER - 1) // PER
+            old: int32 = rows * 2
+            first: int32 = start // PER * 2
+            second: int32 = first + 1
+            with allo.meta_if(BLOCK > 0):
+                old = rows + (rows + S - 1) // S
+                first = start // PER // S * (S + 1)
+                second = start // PER // S + start // PER + 1
             serve[*SERVE](
-                memory[c], token, start, writes, new_key_lines[c], new_value_lines[c],
-                said_lines[c], lines[c],
+                memory[c], token, start, old, writes, first, second, first_lines[c],
+                second_lines[c], said_lines[c], lines[c],
             )  # fmt: skip
 
         @df.kernel(mapping=[C])
         def sorting():
             c = df.get_pid()
-            sort[*SORT](start, lines[c], table_lines[c], words[c], key_lines[c], value_lines[c])
+            rows: int32 = (start + PER - 1) // PER
+            old: int32 = rows * 2
+            with allo.meta_if(BLOCK > 0):
+                old = rows + (rows + S - 1) // S
+            sort[*SORT](old, lines[c], table_lines[c], words[c], kept_lines[c])
 
     return Stage(part, (reader, sorter), banks={"weights": 1})
 
 
-def joining(z: Sizes) -> Stage:
-    """Between channels and units: old lines become words, and a new line goes to its channel."""
-    C, L, U, K, H, LAYERS = (
-        z.wide.channels, z.wide.lanes, z.wide.heads, z.wide.keys, z.per_unit, z.layers,
+def parting(z: Sizes) -> Stage:
+    """One a channel: its lines of the cache as keys and values, that wait for their unit."""
+    C, B, LAYERS, H, PER = (
+        z.wide.channels, 8 * z.wide.lanes, z.layers, z.per_unit, z.wide.across,
     )  # fmt: skip
-    KEPT_AHEAD, JOINED, NEW, B, PER = _lines_ahead(z), ahead(z), max(2, H), 8 * L, z.wide.across
-    PH = PER // K
+    WIDTH, BLOCK, AHEAD, S = (
+        z.kept_bits,
+        z.wide.kept_block,
+        _lines_ahead(z),
+        max(z.wide.kept_block, 1),
+    )
+    kernel = Kernel(part_lines, (B, WIDTH, H, BLOCK, LAYERS), schedule_part_lines)
+    PART = kernel.template
+
+    @df.part()
+    def part(
+        start: int32, kept_lines: Stream[UInt(B), 2][C], key_lines: Stream[UInt(WIDTH), AHEAD][C],
+        value_lines: Stream[UInt(WIDTH), AHEAD][C],
+    ):  # fmt: skip
+        @df.kernel(mapping=[C])
+        def parting():
+            c = df.get_pid()
+            rows: int32 = (start + PER - 1) // PER
+            old: int32 = rows * 2
+            with allo.meta_if(BLOCK > 0):
+                old = rows + (rows + S - 1) // S
+            part_lines[*PART](old, kept_lines[c], key_lines[c], value_lines[c])
+
+    return Stage(part, (kernel,))
+
+
+def joining(z: Sizes) -> Stage:
+    """Old keys, and old values, of a unit's channels become words of several.
+
+    Of four bits it also tells the steps of what the channel of the token's position holds of its block.
+    """
+    C, U, K, H, LAYERS = z.wide.channels, z.wide.heads, z.wide.keys, z.per_unit, z.layers
+    KEPT_AHEAD, JOINED, NEW, PER = _lines_ahead(z), ahead(z), max(2, H), z.wide.across
+    PH, WIDTH, BLOCK, HALF = PER // K, z.kept_bits, z.wide.kept_block, 4 * z.wide.lanes
+    STEPS, S, TELLS = WIDTH - HALF, max(BLOCK, 1), 2 * U if BLOCK else 1
 
     @df.part()
     def part(
         start: int32,
-        key_lines: Stream[UInt(B), KEPT_AHEAD][C], value_lines: Stream[UInt(B), KEPT_AHEAD][C],
-        new_key_lines: Stream[UInt(B), NEW][C], new_value_lines: Stream[UInt(B), NEW][C],
-        old_keys: Stream[UInt(B * K), JOINED][U], old_values: Stream[UInt(B * K), JOINED][U],
-        new_keys: Stream[UInt(B), NEW][U], new_values: Stream[UInt(B), NEW][U],
+        key_lines: Stream[UInt(WIDTH), KEPT_AHEAD][C], value_lines: Stream[UInt(WIDTH), KEPT_AHEAD][C],
+        old_keys: Stream[UInt(WIDTH * K), JOINED][U], old_values: Stream[UInt(WIDTH * K), JOINED][U],
+        befores: Stream[UInt(HALF), NEW][TELLS],
     ):  # fmt: skip
         @df.kernel(mapping=[2, U])
         def joining():
@@ -80,47 +124,115 @@ def joining(z: Sizes) -> Stage:
             # One bit for each turn: no comparison stands in front of the lines that are taken.
             turn: UInt(PH) = 1
             at: int32 = 0
+            row: int32 = 0
+            newest: int32 = start // PER
+            slot: UInt(8) = 0
+            own: UInt(8) = start % PER
+            before: UInt(HALF) = 0
             for word in range(total):
-                joined: UInt(B * K) = 0
+                joined: UInt(WIDTH * K) = 0
                 with allo.meta_for(PH) as ph:
                     if turn[ph : ph + 1] == 1:
                         with allo.meta_for(K) as k:
                             with allo.meta_if(which == 0):
-                                joined[B * k : B * k + B] = key_lines[u * PER + ph * K + k].get()
+                                joined[WIDTH * k : WIDTH * k + WIDTH] = key_lines[
+                                    u * PER + ph * K + k
+                                ].get()
                             with allo.meta_else():
-                                joined[B * k : B * k + B] = value_lines[u * PER + ph * K + k].get()
+                                joined[WIDTH * k : WIDTH * k + WIDTH] = value_lines[
+                                    u * PER + ph * K + k
+                                ].get()
                 if at * K < start:
                     with allo.meta_if(which == 0):
                         old_keys[u].put(joined)
                     with allo.meta_else():
                         old_values[u].put(joined)
+                with allo.meta_if(BLOCK > 0):
+                    mine: UInt(STEPS) = 0
+                    is_mine: UInt(1) = 0
+                    with allo.meta_for(PH) as ph:  # noqa: SIM117
+                        with allo.meta_for(K) as k:
+                            if turn[ph : ph + 1] == 1 and own == ph * K + k:
+                                is_mine = 1 if row < newest else 0
+                                mine = joined[WIDTH * k + HALF : WIDTH * k + WIDTH]
+                    told: UInt(HALF) = 0 if (slot == 0 and turn[0:1] == 1) else before
+                    with allo.meta_for(S) as s:
+                        if slot == s and is_mine == 1:
+                            told[STEPS * s : STEPS * s + STEPS] = mine
+                    before = told
+                    if at == words - 1:
+                        befores[which * U + u].put(told)
+                    is_over: UInt(1) = turn[PH - 1 : PH]
+                    following: UInt(8) = 0 if (slot == S - 1 or at == words - 1) else slot + 1
+                    slot = following if is_over == 1 else slot
+                    row = (0 if at == words - 1 else row + 1) if is_over == 1 else row
                 turn = (turn << 1) | turn[PH - 1 : PH]
                 at = 0 if at == words - 1 else at + 1
 
-        @df.kernel(mapping=[2, U])
+    return Stage(part, also=_pipelined("joining", 2, z.wide.heads))
+
+
+def returning(z: Sizes) -> Stage:
+    """One a unit: the new key and value of a head go to the channel of the token's position, as two lines."""
+    C, U, H, LAYERS, PER = z.wide.channels, z.wide.heads, z.per_unit, z.layers, z.wide.across
+    B, NEW, WIDTH, BLOCK, HALF = (
+        8 * z.wide.lanes,
+        max(2, H),
+        z.kept_bits,
+        z.wide.kept_block,
+        4 * z.wide.lanes,
+    )
+    STEPS, S, TELLS = WIDTH - HALF, max(BLOCK, 1), 2 * U if BLOCK else 1
+
+    @df.part()
+    def part(
+        start: int32, befores: Stream[UInt(HALF), NEW][TELLS],
+        new_keys: Stream[UInt(WIDTH), NEW][U], new_values: Stream[UInt(WIDTH), NEW][U],
+        first_lines: Stream[UInt(B), NEW][C], second_lines: Stream[UInt(B), NEW][C],
+    ):  # fmt: skip
+        @df.kernel(mapping=[U])
         def returning():
-            which, u = df.get_pid()
+            u = df.get_pid()
             own: UInt(8) = start % PER
+            slot: UInt(8) = start // PER % S
             for word in range(H * LAYERS):
-                new: UInt(B) = 0
-                with allo.meta_if(which == 0):
-                    new = new_keys[u].get()
-                with allo.meta_else():
-                    new = new_values[u].get()
+                key: UInt(WIDTH) = new_keys[u].get()
+                value: UInt(WIDTH) = new_values[u].get()
+                first: UInt(B) = key
+                second: UInt(B) = value
+                with allo.meta_if(BLOCK > 0):
+                    of_keys: UInt(HALF) = 0
+                    of_values: UInt(HALF) = 0
+                    if start > 0:
+                        of_keys = befores[u].get()
+                        of_values = befores[U + u].get()
+                    of_keys = 0 if slot == 0 else of_keys
+                    of_values = 0 if slot == 0 else of_values
+                    with allo.meta_for(S) as s:
+                        if slot == s:
+                            of_keys[STEPS * s : STEPS * s + STEPS] = key[HALF:WIDTH]
+                            of_values[STEPS * s : STEPS * s + STEPS] = value[HALF:WIDTH]
+                    first[0:HALF] = of_keys
+                    first[HALF:B] = of_values
+                    second[0:HALF] = key[0:HALF]
+                    second[HALF:B] = value[0:HALF]
                 with allo.meta_for(PER) as k:
                     if own == k:
-                        with allo.meta_if(which == 0):
-                            new_key_lines[u * PER + k].put(new)
-                        with allo.meta_else():
-                            new_value_lines[u * PER + k].put(new)
+                        first_lines[u * PER + k].put(first)
+                        second_lines[u * PER + k].put(second)
+
+    return Stage(part, also=_pipelined("returning", 1, z.wide.heads))
+
+
+def _pipelined(name: str, kinds: int, units: int) -> Any:
+    """Pipelines the loop over words of every process of a name."""
 
     def also(s: Any) -> None:
-        for name in ("joining", "returning"):
-            for which in range(2):
-                for u in range(U):
-                    s.pipeline(f"{name}_{which}_{u}:word")
+        for which in range(kinds):
+            for u in range(units):
+                s.pipeline(f"{name}_{which}_{u}:word" if kinds > 1 else f"{name}_{u}:word")
 
-    return Stage(part, also=also)
+    return also
 
 
 def _lines_ahead(z: Sizes) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...config import Architecture
 from ..families.model import job_sizes, position_row, terms
-from ..parameters import Wide, job_words, kept_lines, padded_vocab, said_words
+from ..parameters import Wide, job_words, padded_vocab, page_lines, said_words
 
 FACTORS = 3
 """Factors of a layer's activations, of softmax, attention and GELU: a row each."""
@@ -89,7 +89,7 @@ def lines_of(config: Architecture, wide: Wide) -> Lines:
         tables=tuple(rounds(sum(rows), wide) for rows in table_rows(config, wide)),
         words=(*jobs, last),
         layers=config.layers,
-        cache=2 * config.layers * per_unit * kept_lines(config, wide),
+        cache=config.layers * per_unit * page_lines(config, wide),
         token=token,
         place=place,
         tokens=config.vocab * token,

@@ -1,15 +1,20 @@
 """Keys and values of four bits: the integer model, with a step for each group of a head and token.
 
-No hardware keeps them so yet. A step is a whole number of the levels that eight bits have, so that products
-stay whole numbers: what is kept is a level of -7 to 7, times its step.
+``NibbleWide`` is the reference of the hardware of :mod:`.halves`. A step is a whole number of the levels that
+eight bits have, so that products stay whole numbers: what is kept is a level of -7 to 7, times its step.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from ...checkpoints.integer_model import IntegerModel
 from ...checkpoints.quantize import QuantizedModel
+from ...config import Architecture
+from ..parameters import Wide
+from ..reference import WideGPT
 
 LEVELS = 7
 
@@ -40,3 +45,51 @@ class NibbleCacheModel(IntegerModel):
     def _kept(self, name: str, new: np.ndarray) -> np.ndarray:
         levels, steps = in_nibbles(new, self.group)
         return super()._kept(name, levels * np.repeat(steps, self.group, axis=-1))
+
+
+class NibbleWide(WideGPT):
+    """The reference of a wide accelerator that keeps keys and values of four bits.
+
+    Attributes:
+        levels, steps: of all tokens so far, by name ("0.k"), as the hardware orders the elements of a head.
+    """
+
+    def __init__(self, weights: QuantizedModel, wide: Wide) -> None:
+        super().__init__(weights, wide)
+        self.levels: dict[str, np.ndarray] = {}
+        self.steps: dict[str, np.ndarray] = {}
+
+    def reset(self) -> None:
+        """Forget what was fed."""
+        super().reset()
+        self.levels, self.steps = {}, {}
+
+    def resume(self, kept: Mapping[str, np.ndarray], position: int) -> None:
+        """Go on behind tokens whose keys and values are these, before they become four bits."""
+        self.reset()
+        super().resume({name: self._told(name, new) for name, new in kept.items()}, position)
+
+    def _kept(self, name: str, new: np.ndarray) -> np.ndarray:
+        return super()._kept(name, self._told(name, new))
+
+    def _told(self, name: str, new: np.ndarray) -> np.ndarray:
+        """What levels and steps of new keys or values stand for, both kept."""
+        model, group = self.weights.model, self.wide.kept_group
+        order = head_order(model) if name.endswith(".k") else np.arange(model.head_dim)
+        levels, steps = in_nibbles(new[..., order], group)
+        for told, now in ((self.levels, levels), (self.steps, steps)):
+            told[name] = np.concatenate([told[name], now], axis=2) if name in told else now
+        values = np.empty_like(new)
+        values[..., order] = levels * np.repeat(steps, group, axis=-1)
+        return values
+
+
+def head_order(model: Architecture) -> np.ndarray:
+    """The elements of a key in the order in which the hardware has them: turned pairs are side by side."""
+    pairs = np.arange(2 * len(model.rotary)).reshape(2, -1).T.ravel()
+    return np.concatenate([pairs, np.arange(len(pairs), model.head_dim)])
+
+
+def reference_of(weights: QuantizedModel, wide: Wide) -> WideGPT:
+    """The reference of a wide accelerator, as it keeps keys and values."""
+    return NibbleWide(weights, wide) if wide.kept_group else WideGPT(weights, wide)

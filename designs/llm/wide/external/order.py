@@ -55,6 +55,7 @@ class Ordered:
         attention: of a layer; its keys are rows of lines, and not positions.
         each: cycles in which a unit takes a row.
         fronts: lines of tables in front of the words of each job.
+        block: positions behind a line of their steps, whose keys and values are one line; 0 for two.
         pauses: cycles in which the elements wait for activations.
         starved: cycles in which they wait for weights.
         now: when the elements have taken the last word.
@@ -66,6 +67,7 @@ class Ordered:
     attention: Attention
     each: int = 1
     fronts: Sequence[int] = ()
+    block: int = 0
     pauses: float = 0.0
     starved: float = 0.0
     now: float = 0.0
@@ -126,12 +128,12 @@ class Ordered:
         came: list[float] = []
         for _ in range(about.heads):
             self._read = max(self._read, self._came) + self.reader.gap
-            for _ in range(2 * about.old):
-                self._read += word
+            for line in range(about.old if self.block else 2 * about.old):
+                self._read += word * (2 if self.block and line % self.block == 0 else 1)
                 self._came = max(self._came + 1, self._read)
                 came.append(self._came)
         self._read = max(self._read, self._came) + self.reader.gap
-        return came[::2], came[1::2]
+        return (came, came) if self.block else (came[::2], came[1::2])
 
     def _attend(
         self, keys: Sequence[float], values: Sequence[float], asked: float, given: float

@@ -11,6 +11,7 @@ from ...stage import Kernel, Loops, Stage
 from ..stages.sizes import Sizes
 from .attend import (
     keep,
+    lane_bits,
     mix_ahead,
     schedule_keep,
     schedule_mix_ahead,
@@ -57,14 +58,15 @@ def scoring(z: Sizes) -> Stage:
     """One a unit: keys come ahead of their use, and each is multiplied with all queries that share it."""
     U, HD, G, K, SCORES = z.wide.heads, z.model.head_dim, z.group, z.wide.keys, _scores(z)
     AHEAD, NEW, SCORE = ahead(z), max(2, z.per_unit), score_bits(HD)
-    own = HD, z.per_unit, G, K, z.layers, SCORE
+    KEPT = z.kept_bits
+    own = HD, z.per_unit, G, K, z.layers, SCORE, KEPT, *kept_form(z)
     kernel = Kernel(score_ahead, own, lambda s: schedule_score_ahead(s, G * K > 1))
     UNIT = kernel.template
 
     @df.part()
     def part(
         start: int32, asked: Stream[UInt(8 * HD), 4][U],
-        old_keys: Stream[UInt(8 * HD * K), AHEAD][U], new_keys: Stream[UInt(8 * HD), NEW][U],
+        old_keys: Stream[UInt(KEPT * K), AHEAD][U], new_keys: Stream[UInt(KEPT), NEW][U],
         scores: Stream[Int(SCORE)[G * K], SCORES][U], peaks: Stream[Int(SCORE)[G], 4][U],
     ):  # fmt: skip
         @df.kernel(mapping=[U])
@@ -117,15 +119,16 @@ def mixing(z: Sizes) -> Stage:
     U, HD, G, K, V, LAYERS = (
         z.wide.heads, z.model.head_dim, z.group, z.wide.keys, z.wide.vector, z.layers,
     )  # fmt: skip
-    AHEAD, NEW, OUT = ahead(z), max(2, z.per_unit), drained(z)
-    sizes = HD, z.per_unit, G, K, V, LAYERS, sum_bits(z.model.context)
+    AHEAD, NEW, OUT, KEPT = ahead(z), max(2, z.per_unit), drained(z), z.kept_bits
+    own = HD, z.per_unit, G, K, V, LAYERS, sum_bits(z.model.context), KEPT
+    sizes = *own, *kept_form(z), lane_bits(K)
     kernel = Kernel(mix_ahead, sizes, lambda s: schedule_mix_ahead(s, G * K > 1))
     MIX = kernel.template
 
     @df.part()
     def part(
         start: int32, given: Stream[UInt(8 * HD), 4][U], shares: Stream[UInt(8 * G * K), 2][U],
-        old_values: Stream[UInt(8 * HD * K), AHEAD][U], new_values: Stream[UInt(8 * HD), NEW][U],
+        old_values: Stream[UInt(KEPT * K), AHEAD][U], new_values: Stream[UInt(KEPT), NEW][U],
         mixed: Stream[UInt(32 * V), OUT][U],
     ):  # fmt: skip
         @df.kernel(mapping=[U])
@@ -185,6 +188,11 @@ def collecting(z: Sizes) -> Stage:
         registers=("collecting:one",),
         delay=lambda loops: loops.depth("collecting_0", "query") + HD / V - 1,
     )
+
+
+def kept_form(z: Sizes) -> tuple[int, int]:
+    """Bits of an element of keys and values, and how many share a step, which are all without steps."""
+    return z.wide.cache_bits, z.wide.kept_group or z.model.head_dim
 
 
 def drained(z: Sizes) -> int:

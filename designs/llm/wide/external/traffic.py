@@ -18,6 +18,12 @@ def read_lines(config: Architecture, positions: int) -> int:
     return -(-positions * config.head_dim // LINE)
 
 
+def nibble_lines(positions: int, wide: Wide) -> float:
+    """Lines of keys and values of four bits of a head: read, and two that are written."""
+    rows = -(-positions // wide.across)
+    return positions + wide.across * -(-rows // wide.kept_block) + 2
+
+
 def step_bytes(config: Architecture, wide: Wide, position: int) -> dict[str, int]:
     """Bytes of each large array that the token at ``position`` reads or writes.
 
@@ -26,8 +32,10 @@ def step_bytes(config: Architecture, wide: Wide, position: int) -> dict[str, int
     """
     v = wide.vector
     per_sum, per_element = terms(config)
-    lines = read_lines(config, position) + read_lines(config, 1)
-    kept = LINE * lines * config.layers * config.kv_heads
+    lines: float = read_lines(config, position) + read_lines(config, 1)
+    if wide.kept_block:
+        lines = nibble_lines(position, wide) / 2
+    kept = round(LINE * lines * config.layers * config.kv_heads)
     sums = all_sums(config, padded_vocab(config, wide))
     return {
         "weights": wide.channels * wide.word * channel_size(config, wide),

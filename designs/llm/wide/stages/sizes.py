@@ -115,6 +115,12 @@ class Sizes:
         return finest_shift(self.model, self.wide.group) if self.wide.block else 0
 
     @property
+    def kept_bits(self) -> int:
+        """Bits of a key, or a value, as a unit takes it: with four bits an element, steps above them."""
+        width, group = self.model.head_dim, self.wide.kept_group
+        return 4 * width + 8 * (width // group) if group else 8 * width
+
+    @property
     def norms(self) -> int:
         """Norms of a token."""
         return 2 * self.layers + min(self.outputs, 1)
