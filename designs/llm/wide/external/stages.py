@@ -142,7 +142,7 @@ def mixing(z: Sizes) -> Stage:
 def collecting(z: Sizes) -> Stage:
     """Takes the sums of the units' heads in their order, and hands on those of one query after the other."""
     U, HD, G, V = z.wide.heads, z.model.head_dim, z.group, z.wide.vector
-    WORDS, OUT = z.layers * z.heads * (z.model.head_dim // z.wide.vector), drained(z)
+    TURNS, PIECES, OUT = z.layers * z.per_unit, HD // V, drained(z)
 
     @df.part()
     def part(
@@ -153,34 +153,28 @@ def collecting(z: Sizes) -> Stage:
         def collecting():
             sums: UInt(32 * HD) = 0
             counts: UInt(32 * G) = 0
-            unit: UInt(8) = 0
-            share: UInt(8) = 0
-            piece: UInt(8) = 0
-            for query in range(WORDS):
-                word: UInt(32 * V) = 0
-                weights: UInt(32 * G) = counts if piece > 0 else counts >> 32
-                with allo.meta_for(U) as u:
-                    if unit == u:
-                        word = mixed[u].get()
-                        if share == 0 and piece == 0:
-                            weights = totals[u].get()
-                counts = weights
-                above: UInt(32 * HD) = word
-                joined: UInt(32 * HD) = (sums >> (32 * V)) | (above << (32 * (HD - V)))
-                sums = joined
-                if piece == HD // V - 1:
-                    one: int32[HD]
-                    for o in range(HD):
-                        one[o] = joined[32 * o : 32 * o + 32]
-                    collected.put(one)
-                    total: int32 = weights[0:32]
-                    counted.put(total)
-                is_last: UInt(1) = 1 if piece == HD // V - 1 else 0
-                following: UInt(8) = 0 if unit == U - 1 else unit + 1
-                unit = following if is_last == 1 and share == G - 1 else unit
-                shared: UInt(8) = 0 if share == G - 1 else share + 1
-                share = shared if is_last == 1 else share
-                piece = 0 if is_last == 1 else piece + 1
+            for turn in range(TURNS):
+                for unit in range(U):
+                    for share in range(G):
+                        for query in range(PIECES):
+                            word: UInt(32 * V) = 0
+                            weights: UInt(32 * G) = counts if query > 0 else counts >> 32
+                            with allo.meta_for(U) as u:
+                                if unit == u:
+                                    word = mixed[u].get()
+                                if unit == u and share == 0 and query == 0:
+                                    weights = totals[u].get()
+                            counts = weights
+                            above: UInt(32 * HD) = word
+                            joined: UInt(32 * HD) = (sums >> (32 * V)) | (above << (32 * (HD - V)))
+                            sums = joined
+                            if query == PIECES - 1:
+                                one: int32[HD]
+                                for o in range(HD):
+                                    one[o] = joined[32 * o : 32 * o + 32]
+                                collected.put(one)
+                                total: int32 = weights[0:32]
+                                counted.put(total)
 
     return Stage(
         part,
