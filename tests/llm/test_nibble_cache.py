@@ -15,8 +15,9 @@ from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.language.prose import load_prose, split_prose
 from allo.designs.llm.language.speaker import FOLDER, perplexity
 from allo.designs.llm.wide.external.halves import halve, schedule_halve
-from allo.designs.llm.wide.external.nibble_cache import NibbleCacheModel, in_nibbles
+from allo.designs.llm.wide.external.nibble_cache import NibbleCacheModel, NibbleWide, in_nibbles
 from allo.designs.llm.wide.memories import words_of
+from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 
 CONFIG = GPTConfig(layers=1, d=32, heads=2, ffn=64, context=16, vocab=30)
@@ -78,3 +79,24 @@ def test_the_speaker_predicts_prose_as_well(path: Path = FOLDER):
         for kind in (IntegerModel, NibbleCacheModel)
     )
     assert four < 1.01 * eight
+
+
+def test_a_reference_that_goes_on_behind_drawn_keys_has_levels_and_steps_of_all():
+    """What they stand for is what it goes on with; a step that is lost is seen."""
+    wide = Wide(
+        channels=2, lanes=16, vector=4, heads=2, cache="channels", cache_bits=4, cache_group=8
+    )
+    rng = np.random.default_rng(4)
+    drawn = {f"0.{name}": rng.integers(-127, 128, (1, 2, 5, 16)).astype(float) for name in "kv"}
+    model = NibbleWide(random_weights(CONFIG, seed=3), wide)
+    model.resume(drawn, 5)
+    model.feed(np.array([[7]], np.int32))
+    for name, before in drawn.items():
+        levels, steps = model.levels[name], model.steps[name]
+        assert levels.shape == (1, 2, 6, 16) and steps.shape == (1, 2, 6, 2)
+        stands = levels * np.repeat(steps, 8, axis=-1)
+        assert np.array_equal(stands, model.kept(name))
+        assert (
+            np.abs(stands[:, :, :5] - before) <= np.repeat(steps[:, :, :5], 8, axis=-1) / 2
+        ).all()
+        assert not np.array_equal(levels, model.kept(name))

@@ -67,7 +67,10 @@ class NibbleWide(WideGPT):
     def resume(self, kept: Mapping[str, np.ndarray], position: int) -> None:
         """Go on behind tokens whose keys and values are these, before they become four bits."""
         self.reset()
-        super().resume({name: self._told(name, new) for name, new in kept.items()}, position)
+        values = {name: self._told(name, new) for name, new in kept.items()}
+        levels, steps = self.levels, self.steps
+        super().resume(values, position)  # it forgets everything else
+        self.levels, self.steps = levels, steps
 
     def _kept(self, name: str, new: np.ndarray) -> np.ndarray:
         return super()._kept(name, self._told(name, new))
