@@ -43,16 +43,12 @@ from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import Rows, following
 from allo.designs.llm.wide.block.tokens.ended import Ended
-from allo.designs.llm.wide.parameters import Wide
 from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_blocks import Simulated, Taken, build_blocks
+from benchmarks.llm_draft_cycles import BLOCK, WIDE
 from benchmarks.llm_speculation import LOOKUP, MEASURED, integers
 from benchmarks.llm_wide import cpu_seconds
 
-WIDE = Wide(channels=16, lanes=32, vector=8, heads=3, gelu_interval=1, block=32)
-BLOCK = Block(
-    rows=8, tokens=8, most=8, norms=8, spoken=8, row_lanes=8, queries=4, hidden=True
-)  # fmt: skip
 READING = Block(most=128, tokens=128, spoken=128)
 CONTEXT = 256
 WAYS = "both", "plain", "head", "lookup"
@@ -62,6 +58,7 @@ LIMIT, GOAL, U280_LUT = 0.03, 1.6, 1_303_680
 KEY = "blocks.smollm2.whole"
 MODEL, HEAD = "model", "head"
 Numbers = SimpleQueue[int | None]
+Found = SimpleQueue[tuple[int, Taken | Exception]]
 Result = tuple[str, dict[str, int], float, list[Taken]]
 """Of a design: its name, resources, clock in MHz, and what its steps took."""
 
@@ -220,12 +217,13 @@ def simulate(simulated: Simulated, step: Step) -> Taken:
     return simulated.steps[-1]
 
 
-def working(
-    simulated: Simulated, steps: list[Step], asked: Numbers, found: SimpleQueue[tuple[int, Taken]]
-) -> None:
-    """Take numbers of steps until None comes."""
+def working(simulated: Simulated, steps: list[Step], asked: Numbers, found: Found) -> None:
+    """Take numbers of steps until None comes; what a step fails with is told, too."""
     while (at := asked.get()) is not None:
-        found.put((at, simulate(simulated, steps[at])))
+        try:
+            found.put((at, simulate(simulated, steps[at])))
+        except Exception as error:
+            found.put((at, error))
 
 
 def simulate_all(
@@ -235,10 +233,13 @@ def simulate_all(
 
     Returns:
         What each step took, or what is foretold, with no cycles.
+
+    Raises:
+        RuntimeError: something that a step wrote is not that of the reference.
     """
     context, until = get_context("fork"), time.monotonic() + seconds
     asked: Numbers = context.SimpleQueue()
-    found: SimpleQueue[tuple[int, Taken]] = context.SimpleQueue()
+    found: Found = context.SimpleQueue()
     taken = [Taken(len(s.rows), 0, simulated.foretell(s.rows, s.spoken), 0) for s in steps]
     left, under_way = iter(range(len(steps))), 0
     for _ in range(min(workers, len(steps))):
@@ -248,6 +249,8 @@ def simulate_all(
         under_way += 1
     while under_way:
         at, one = found.get()
+        if isinstance(one, Exception):
+            raise one
         taken[at], under_way = one, under_way - 1
         note = f"{one.rows} rows, {one.cycles} cycles, {one.foretold} foretold"
         print(f"{steps[at].design} {at}: {note}", file=sys.stderr, flush=True)
@@ -258,19 +261,14 @@ def simulate_all(
 
 
 def on_design(
-    weights: QuantizedModel,
-    block: Block,
-    steps: list[Step],
-    workers: int,
-    seconds: float,
-    told: SimpleQueue[Result],
-) -> None:
+    weights: QuantizedModel, block: Block, steps: list[Step], workers: int, seconds: float
+) -> Result:
     """Build a design, simulate its steps, and tell what it is and what they took."""
     warnings.simplefilter("ignore")
     simulated = Simulated(build_blocks(weights.config, WIDE, block), weights)
     taken = simulate_all(simulated, steps, workers, seconds)
     report = simulated.built.module.report
-    told.put((steps[0].design, report.resources, report.fmax_mhz, taken))
+    return steps[0].design, report.resources, report.fmax_mhz, taken
 
 
 def in_turn(said: list[Said], design: str) -> list[Step]:
@@ -367,14 +365,14 @@ def main() -> int:
     with ProcessPoolExecutor(given.workers, get_context("fork")) as pool:
         pairs = [(way, each) for way in given.ways for each in asked]
         said = list(pool.map(partial(weights.say, given.tokens), *zip(*pairs, strict=True)))
-    context = get_context("fork")
-    told: SimpleQueue[Result] = context.SimpleQueue()
     designs = {MODEL: (weights.model, BLOCK), HEAD: (weights.head, entered(weights.model))}
     steps = {name: found for name in designs if (found := in_turn(said, name))}
-    for name, found in steps.items():
-        taking = *designs[name], found, given.workers, given.seconds, told
-        context.Process(target=on_design, args=taking).start()
-    results = [told.get() for _ in steps]
+    with ProcessPoolExecutor(len(steps), get_context("fork")) as pool:
+        begun = [
+            pool.submit(on_design, *designs[name], found, given.workers, given.seconds)
+            for name, found in steps.items()
+        ]
+        results = [each.result() for each in begun]
     for name, _, _, taken in results:
         for step, one in zip(steps[name], taken, strict=True):
             step.taken = one

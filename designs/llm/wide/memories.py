@@ -38,10 +38,15 @@ def paired(rows: np.ndarray, width: int, turned: int | None = None) -> np.ndarra
     Args:
         turned: elements of a head that are turned, by default all; the others follow as they are.
     """
-    pairs = np.arange(width if turned is None else turned).reshape(2, -1).T.ravel()
-    order = np.concatenate([pairs, np.arange(len(pairs), width)])
+    order = head_order(width, width if turned is None else turned)
     heads = rows.reshape(len(rows) // width, width, *rows.shape[1:])
     return heads[:, order].reshape(rows.shape)
+
+
+def head_order(width: int, turned: int) -> np.ndarray:
+    """The elements of a head as the hardware has them: turned pairs are side by side, the others follow."""
+    pairs = np.arange(turned).reshape(2, -1).T.ravel()
+    return np.concatenate([pairs, np.arange(turned, width)])
 
 
 def by_turns(first: np.ndarray, second: np.ndarray, count: int) -> np.ndarray:

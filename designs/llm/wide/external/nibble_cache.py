@@ -12,7 +12,7 @@ import numpy as np
 
 from ...checkpoints.integer_model import IntegerModel
 from ...checkpoints.quantize import QuantizedModel
-from ...config import Architecture
+from ..memories import head_order
 from ..parameters import Wide
 from ..reference import WideGPT
 
@@ -78,19 +78,14 @@ class NibbleWide(WideGPT):
     def _told(self, name: str, new: np.ndarray) -> np.ndarray:
         """What levels and steps of new keys or values stand for, both kept."""
         model, group = self.weights.model, self.wide.kept_group
-        order = head_order(model) if name.endswith(".k") else np.arange(model.head_dim)
+        turned = 2 * len(model.rotary) if name.endswith(".k") else 0
+        order = head_order(model.head_dim, turned)
         levels, steps = in_nibbles(new[..., order], group)
         for told, now in ((self.levels, levels), (self.steps, steps)):
             told[name] = np.concatenate([told[name], now], axis=2) if name in told else now
         values = np.empty_like(new)
         values[..., order] = levels * np.repeat(steps, group, axis=-1)
         return values
-
-
-def head_order(model: Architecture) -> np.ndarray:
-    """The elements of a key in the order in which the hardware has them: turned pairs are side by side."""
-    pairs = np.arange(2 * len(model.rotary)).reshape(2, -1).T.ravel()
-    return np.concatenate([pairs, np.arange(len(pairs), model.head_dim)])
 
 
 def reference_of(weights: QuantizedModel, wide: Wide) -> WideGPT:
