@@ -39,23 +39,23 @@ LIMIT = 0.03
 TOKEN = 5
 GPT = GPTConfig(layers=3, d=256, heads=4, ffn=1024, context=256, vocab=512)
 LLAMA = Architecture(
-    family="llama", layers=2, d=256, heads=4, kv_heads=1, head_dim=64, ffn=4736, context=4096, vocab=512,
+    family="llama", layers=2, d=256, heads=4, kv_heads=4, head_dim=64, ffn=4608, context=1024, vocab=512,
     activation="silu", eps=1e-5, rms=True, gated=True, biases=(),
     rotary=tuple((10_000.0 ** (-np.arange(0, 64, 2) / 64)).tolist()),
 )  # fmt: skip
 WIDE = Wide(
     channels=2, lanes=64, vector=4, heads=2, prefetch=2048, cache="channels", cache_prefetch=256
 )
-LONG = dataclasses.replace(WIDE, heads=1, keys=2, cache_prefetch=4096)
+LONG = dataclasses.replace(WIDE, heads=1, keys=1, prefetch=4096, cache_prefetch=1024)
 SHAPES: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
     "GPT-2 355M, W8A8": (GPT, WIDE, (31, 255)),
     "GPT-2 355M, W4A8": (GPT, dataclasses.replace(WIDE, bits=4), (31, 255)),
-    "LLaMA-3.2-1B, W8A8": (LLAMA, LONG, (4095,)),
-    "LLaMA-3.2-1B, W4A8": (LLAMA, dataclasses.replace(LONG, bits=4), (4095,)),
+    "LLaMA-3.2-1B, W8A8": (LLAMA, LONG, (1023,)),
+    "LLaMA-3.2-1B, W4A8": (LLAMA, dataclasses.replace(LONG, bits=4), (1023,)),
     "LLaMA-3.2-1B, W4A8 KV4": (
         LLAMA,
-        dataclasses.replace(LONG, bits=4, cache_bits=4),
-        (4095,),
+        dataclasses.replace(LONG, bits=4, cache_bits=4, cache_prefetch=8 * 1024),
+        (1023,),
     ),
 }
 """By the model whose channels they have: a shape, and positions, at which a channel moves as many lines as
@@ -67,7 +67,7 @@ WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
             bits=bits,
             prefetch=ahead,
             cache="channels",
-            cache_prefetch=context,
+            cache_prefetch=context * (8 if name.endswith("KV4") else 1),
             heads=heads,
             keys=16 // heads,
             cache_bits=4 if name.endswith("KV4") else 8,
@@ -84,7 +84,8 @@ WHOLE: dict[str, tuple[Architecture, Wide, tuple[int, ...]]] = {
 }
 """The models themselves, on 32 channels, with the same names. A unit takes half as many keys at once as it
 has channels, since lines of keys and of values come by turns. LLaMA has few units of many channels: fewer
-sums, and fewer lines that wait. Streams of 4,096 words are UltraRAM."""
+sums, and fewer lines that wait. Streams of 4,096 words are UltraRAM. Of four bits, lines of a head come
+faster than its unit takes them: those of all four heads of a unit may wait, or the reader waits with them."""
 
 
 KEYS = {

@@ -113,6 +113,26 @@ def test_a_layer_takes_its_pauses_or_what_its_lines_need(word: float, expected: 
     assert step.pauses + step.starved + 300 == pytest.approx(step.now)
 
 
+@pytest.mark.parametrize(
+    ("waiting", "page", "expected"), [(58, 30, 732), (29, 30, 765), (58, 31, 740.5)]
+)
+def test_lines_of_a_head_wait_for_the_unit_that_has_the_one_before(
+    waiting: int, page: int, expected: float
+):
+    """Two heads of 29 lines behind one of their steps, a line in 1.5 cycles; a unit takes one in two.
+
+    The first job's 10 words are there at 25. With room for both heads their 60 lines come until 123.5, behind
+    a gap of 8.5, and 400 words behind another one until 732. The unit has the first head's keys from 37.5 to
+    93.5, and its values until 156.5. With room for one head that is when the last line comes, and the words
+    end at 765. Heads whose pages are not full have a gap between them.
+    """
+    about = Attention(heads=2, old=29, turns=58, dealt=4, scored=5, ended=9, values=0)
+    jobs, reader = [(1.0, 10), (None, 400)], Reader(1.5, 1.0, 10.0, 4)
+    step = Ordered(reader, jobs, 500, about, each=2, waiting=waiting, page=page, block=32)
+    step.run()
+    assert step.now == pytest.approx(expected, abs=1)
+
+
 def test_a_run_of_lines_begins_with_waits():
     """26 cycles each for 1, 2, 2 and 8 lines, of which each comes in 1; and 32 lines that nobody reads."""
     assert Reader(1.0, 1.0, 26, 32).gap == 25
@@ -215,7 +235,9 @@ def test_a_cache_that_does_not_lie_on_the_channels_is_refused(changed, message: 
     assert error.value.args[0] == message
 
 
-@pytest.mark.parametrize("name", ["GPT-2 355M, W8A8", "LLaMA-3.2-1B, W4A8"])
+@pytest.mark.parametrize(
+    "name", ["GPT-2 355M, W8A8", "LLaMA-3.2-1B, W8A8", "LLaMA-3.2-1B, W4A8 KV4"]
+)
 def test_a_channel_reaches_its_share_of_what_was_measured_on_the_card(name: str):
     """Two channels, each of which moves as much in a layer as one of 32 does for the whole model."""
     rows = measured(name)

@@ -8,6 +8,7 @@ built for.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +18,10 @@ from ..config import Architecture
 from ..stage import Loops
 from .build import stages_of
 from .external.flow import LEAST, Attention, Flow, Port, Step
-from .external.lines import lines_of
+from .external.lines import lines_of, lines_waiting
 from .external.order import Ordered, Reader
 from .external.traffic import CACHE, LINE, read_lines, step_bytes
-from .parameters import Wide, job_words
+from .parameters import Wide, job_words, page_lines
 from .stages.linear import CALL
 from .stages.sizes import sizes_of
 
@@ -141,16 +142,7 @@ def predict_step(
     rate = share * channel.bytes_per_cycle
     if merged:
         units = _units(at, config, wide, results, qkv, position)
-        units.old = -(-position // wide.across)
-        each = wide.across // wide.keys
-        held = lines_of(config, wide)
-        *layers, behind = held.tables
-        fronts = [*(config.layers * layers), behind]
-        fronts[0] += held.place + held.token + held.factors
-        reader = _reader(rate, wide, channel)
-        # The rows of the position and of the token are two runs in front of all others.
-        jobs[0] = (first + reader.latency + reader.gap, qkv)
-        ordered = Ordered(reader, jobs, wide.prefetch, units, each, fronts, wide.kept_block)
+        ordered = _ordered(_reader(rate, wide, channel), config, wide, jobs, units)
         ordered.run()
         pauses, taken = ordered.pauses, ordered.now - ordered.pauses
     elif outside:
@@ -186,6 +178,34 @@ def _reader(rate: float, wide: Wide, channel: Channel) -> Reader:
     """The reader of a channel that has all of its lines."""
     ahead, line = channel.lines or LEAST_AHEAD, LINE / wide.word
     return Reader(wide.word / rate, line, channel.latency, ahead, channel.lost)
+
+
+def _ordered(
+    reader: Reader,
+    config: Architecture,
+    wide: Wide,
+    jobs: list[tuple[float | None, int]],
+    units: Attention,
+) -> Ordered:
+    """A step on channels with one reader each; the units take rows of lines, and not positions."""
+    held = lines_of(config, wide)
+    *layers, behind = held.tables
+    fronts = [*(config.layers * layers), behind]
+    fronts[0] += held.place + held.token + held.factors
+    # The rows of the position and of the token are two runs in front of all others.
+    first, words = jobs[0]
+    jobs = [((first or 0.0) + reader.latency + reader.gap, words), *jobs[1:]]
+    return Ordered(
+        reader,
+        jobs,
+        wide.prefetch,
+        dataclasses.replace(units, old=-(-units.old // wide.across)),
+        wide.across // wide.keys,
+        fronts,
+        waiting=lines_waiting(wide),
+        page=page_lines(config, wide),
+        block=wide.kept_block,
+    )
 
 
 def _ports(

@@ -131,6 +131,7 @@ BENCHMARKS = (
         slow=True,
     ),
     Benchmark(("llm",), "llm_channels", slow=True),
+    Benchmark(("llm",), "llm_channels", ("--two",), slow=True),
     Benchmark(("ternary",), "llm_ternary", slow=True),
     Benchmark(("polybench",), "rtl_polybench", ("--report",), slow=True),
     Benchmark(("polybench",), "rtl_polybench", ("--report", "--equal-pairs"), slow=True),

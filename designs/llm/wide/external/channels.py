@@ -10,7 +10,7 @@ from allo.ir.types import Stream, UInt, int32
 from ...stage import Kernel, Stage
 from ..parameters import page_lines
 from ..stages.sizes import Sizes
-from .lines import lines_of
+from .lines import lines_of, lines_waiting
 from .serve import part_lines, schedule_part_lines, schedule_serve, schedule_sort, serve, sort
 from .stages import ahead
 from .tables import table_lines_ahead
@@ -76,7 +76,7 @@ def parting(z: Sizes) -> Stage:
     WIDTH, BLOCK, AHEAD, S = (
         z.kept_bits,
         z.wide.kept_block,
-        _lines_ahead(z),
+        lines_waiting(z.wide),
         max(z.wide.kept_block, 1),
     )
     kernel = Kernel(part_lines, (B, WIDTH, H, BLOCK, LAYERS), schedule_part_lines)
@@ -105,7 +105,7 @@ def joining(z: Sizes) -> Stage:
     Of four bits it also tells the steps of what the channel of the token's position holds of its block.
     """
     C, U, K, H, LAYERS = z.wide.channels, z.wide.heads, z.wide.keys, z.per_unit, z.layers
-    KEPT_AHEAD, JOINED, NEW, PER = _lines_ahead(z), ahead(z), max(2, H), z.wide.across
+    KEPT_AHEAD, JOINED, NEW, PER = lines_waiting(z.wide), ahead(z), max(2, H), z.wide.across
     PH, WIDTH, BLOCK, HALF = PER // K, z.kept_bits, z.wide.kept_block, 4 * z.wide.lanes
     STEPS, S, TELLS = WIDTH - HALF, max(BLOCK, 1), 2 * U if BLOCK else 1
 
@@ -233,8 +233,3 @@ def _pipelined(name: str, kinds: int, units: int) -> Any:
                 s.pipeline(f"{name}_{which}_{u}:word" if kinds > 1 else f"{name}_{u}:word")
 
     return also
-
-
-def _lines_ahead(z: Sizes) -> int:
-    """Lines of keys, and of values, of a channel that may wait for their unit."""
-    return max(2, z.wide.cache_prefetch // z.wide.across)

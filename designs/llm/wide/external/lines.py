@@ -69,6 +69,11 @@ def rounds(rows: int, wide: Wide) -> int:
     return -(-rows // (wide.channels * per_line(wide)))
 
 
+def lines_waiting(wide: Wide) -> int:
+    """Keys, and values, of a channel that may wait for their unit."""
+    return max(2, wide.cache_prefetch // wide.across)
+
+
 def table_rows(config: Architecture, wide: Wide) -> tuple[tuple[int, int], ...]:
     """Rows of gains, and of factors and biases, in front of each job of a layer, and of the last one."""
     per_sum, per_element = terms(config)

@@ -55,6 +55,8 @@ class Ordered:
         attention: of a layer; its keys are rows of lines, and not positions.
         each: cycles in which a unit takes a row.
         fronts: lines of tables in front of the words of each job.
+        waiting: keys, and values, of a channel that may wait for their unit.
+        page: lines of a head that there is room for.
         block: positions behind a line of their steps, whose keys and values are one line; 0 for two.
         pauses: cycles in which the elements wait for activations.
         starved: cycles in which they wait for weights.
@@ -67,6 +69,8 @@ class Ordered:
     attention: Attention
     each: int = 1
     fronts: Sequence[int] = ()
+    waiting: int = 1 << 30
+    page: int = 1 << 30
     block: int = 0
     pauses: float = 0.0
     starved: float = 0.0
@@ -78,16 +82,13 @@ class Ordered:
     def run(self) -> None:
         """Go through all jobs."""
         self._read = self._came = self.reader.latency
-        mixed = asked = given = 0.0
-        keys: list[float] = []
-        values: list[float] = []
+        mixed = 0.0
         following = [pause is None for pause, _ in self.jobs[1:]] + [False]
         fronts = self.fronts or [0] * len(self.jobs)
         for (pause, words), attends, front in zip(self.jobs, following, fronts, strict=True):
             self._read += front * self.reader.word
             began = self.now
             if pause is None:
-                mixed = self._attend(keys, values, asked, given)
                 self.now = mixed + self.attention.ended
             else:
                 self.now += pause
@@ -100,7 +101,7 @@ class Ordered:
             given = self.now + self.attention.dealt
             self.starved += self.now - began - words
             if attends:
-                keys, values = self._kept(mixed)
+                mixed = self._attend(mixed, asked, given)
 
     def _work(self, words: float) -> float:
         """Take so many words of weights; the time behind the last one."""
@@ -118,35 +119,62 @@ class Ordered:
             taken.append(self.now)
         return self.now
 
-    def _kept(self, mixed: float) -> tuple[list[float], list[float]]:
-        """When the old keys and values of a layer come, behind what was written of the layer before."""
-        about, word = self.attention, self.reader.word
-        if not about.old:
-            self._read = self._came = max(self._came, mixed)
-            return [], []
-        self._came = max(self._came, mixed)
-        came: list[float] = []
-        for _ in range(about.heads):
-            self._read = max(self._read, self._came) + self.reader.gap
-            for line in range(about.old if self.block else 2 * about.old):
-                self._read += word * (2 if self.block and line % self.block == 0 else 1)
-                self._came = max(self._came + 1, self._read)
-                came.append(self._came)
-        self._read = max(self._read, self._came) + self.reader.gap
-        return (came, came) if self.block else (came[::2], came[1::2])
+    def _attend(self, before: float, asked: float, given: float) -> float:
+        """When the last value of a layer is weighted.
 
-    def _attend(
-        self, keys: Sequence[float], values: Sequence[float], asked: float, given: float
-    ) -> float:
-        """When the last value is weighted."""
+        Old keys and values come behind what was written of the layer before, and wait for their unit.
+
+        Args:
+            before: when the last value of that layer was.
+            asked, given: when the new keys and values are at the units.
+        """
         about, old, each = self.attention, self.attention.old, self.each
+        self._came = max(self._came, before)
+        if not old:
+            self._read = self._came
         scoring, mixing = asked, given
+        scored: list[float] = []
+        weighted: list[float] = []
+        run = old + -(-old // self.block) if self.block else 2 * old
         for head in range(about.heads):
-            for came in keys[head * old : (head + 1) * old]:
-                scoring = max(scoring + each, came + each - 1)
+            values: list[float] = []
+            # A head whose page is full is one run with the next one.
+            if old and (head == 0 or run < self.page):
+                self._read = max(self._read, self._came) + self.reader.gap
+            for row in range(old):
+                key, value = self._row(row, scored, weighted, len(scored) - self.waiting)
+                scoring = max(scoring + each, key + each - 1)
+                scored.append(scoring)
+                values.append(value)
             scoring += max(0, about.turns - old * each)
             mixing = max(mixing + (about.drained if head else 0), scoring + about.scored)
-            for came in values[head * old : (head + 1) * old]:
-                mixing = max(mixing + each, came + each - 1)
+            for value in values:
+                mixing = max(mixing + each, value + each - 1)
+                weighted.append(mixing)
             mixing += max(0, about.turns - old * each)
+        if old:
+            self._read = max(self._read, self._came) + self.reader.gap
         return mixing
+
+    def _row(
+        self, row: int, scored: Sequence[float], weighted: Sequence[float], freed: int
+    ) -> tuple[float, float]:
+        """When a channel's key of a row is there, and its value.
+
+        Args:
+            scored, weighted: when keys, and values, of the layer's rows left the stream that they wait in.
+            freed: the row that has to have left it.
+        """
+        key, value = (scored[freed], weighted[freed]) if freed >= 0 else (0.0, 0.0)
+        if self.block:
+            came = self._line(2 if row % self.block == 0 else 1, max(key, value))
+            return came, came
+        return self._line(1, key), self._line(1, value)
+
+    def _line(self, lines: int, free: float) -> float:
+        """When the last of some lines is there, for which there is room from a time on."""
+        word = self.reader.word
+        self._read += lines * word
+        self._came = max(self._came + 1, self._read, free)
+        self._read = max(self._read, self._came - self.reader.window * self.reader.line * word)
+        return self._came
