@@ -212,8 +212,13 @@ def _packed(entries: Sequence[str]) -> Iterator[str]:
 
 
 def _ambiguous(schedule: Schedule, calls: Sequence[Call]) -> set[tuple[str, str]]:
-    """Loops that several nests of their function have, by function and name."""
-    found: set[tuple[str, str]] = set()
+    """Loops that several nests of a function have, or had before these were merged, by function and name."""
+    found = {
+        (v.func, v.loop_name.split(".")[0])
+        for name, arguments, _ in calls
+        for v in arguments
+        if name == "compute_at" and isinstance(v, LoopWrapper)
+    }
     used = {
         (v.func, v.loop_name.split(".")[0])
         for _, arguments, _ in calls

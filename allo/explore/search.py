@@ -12,6 +12,7 @@ from allo.dialects.diagnostics import AlloError, AutoscheduleError, CapacityWarn
 from allo.schedule import Schedule
 
 from .apply import Step, StepFailed, accepted, apply, plain_steps, steps_of
+from .beyond.columns import try_columns
 from .beyond.ordered import in_order
 from .beyond.rows import try_rows
 from .beyond.triangle import try_triangles
@@ -75,8 +76,7 @@ class Search:
         Raises:
             AutoscheduleError: no schedule fits the limits.
         """
-        units = self.units
-        check_units(self.kernel, units, self.asked.limits)
+        check_units(self.kernel, units := self.units, self.asked.limits)
         self.checker.prepare()
         self.clock.kernel = self.elapsed
         problem = self._problem(units)
@@ -85,13 +85,16 @@ class Search:
             self._plain()
             problem = self._problem(units)
         try:
+            outside = not many and bool(OUTSIDE.intersection(self.asked.options))
+            if outside:
+                try_columns(self)
             if not many:
                 try_triangles(self, TURNED)
-            if not many and OUTSIDE.intersection(self.asked.options):
+            if outside:
                 try_rows(self)
                 self._refine(problem, until=COPIED)
-                rows = in_order(self.kernel, problem.space)
-                self._refine(replace(problem, space=rows), until=IN_ORDER)
+                space = in_order(self.kernel, problem.space)
+                self._refine(replace(problem, space=space), until=IN_ORDER)
             if not many:
                 try_hoisted(self)
             self._refine(problem)

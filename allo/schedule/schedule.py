@@ -38,6 +38,7 @@ from .primitives.arrays.place import place
 from .primitives.arrays.reshape import reshape
 from .primitives.arrays.reuse_at import reuse_at
 from .primitives.arrays.to import to
+from .primitives.functions.absorb import absorb
 from .primitives.functions.bind import bind
 from .primitives.functions.compose import compose
 from .primitives.functions.dataflow import dataflow
@@ -59,6 +60,7 @@ from .primitives.loops.split import split
 from .primitives.loops.unfold import unfold
 from .primitives.loops.unroll import unroll
 from .primitives.ranges.cut import cut
+from .primitives.ranges.sink import sink
 from .primitives.tables.tabulate import tabulate
 from .reassociate import reassociated
 from .resolve import buffers_of, find_function
@@ -216,6 +218,7 @@ class Schedule(ScheduleState):
     accumulate = accumulate
     skew = skew
     cut = cut
+    sink = sink
     unroll = unroll
     pipeline = pipeline
     constant_multiply = constant_multiply
@@ -224,6 +227,7 @@ class Schedule(ScheduleState):
     rebalance = rebalance
     parallel = parallel
     inline = inline
+    absorb = absorb
     bind = bind
     dataflow = dataflow
     partition = partition

@@ -126,6 +126,7 @@ def applications(s: Schedule) -> Iterator[Application]:
             yield "split", (loop, 2)
             yield "split", (loop, 3)
             yield "cut", (loop, 2)
+            yield "sink", (loop,)
             yield "unroll", (loop, 0)
             yield "unroll", (loop, 2)
             yield "pipeline", (loop,)

@@ -99,6 +99,7 @@ def applications(draw, s: Schedule):
                 "split",
                 "split",
                 "cut",
+                "sink",
                 "reorder",
                 "reorder",
                 "reorder",

@@ -20,8 +20,12 @@ SMALL = 64
 """Elements of an array that are copied in a few steps in any case."""
 
 
-def with_lanes(kernel: Kernel, steps: list[Step]) -> list[Step]:
-    """The steps, with more banks along the rows of arguments that have banks of rows as well."""
+def with_lanes(kernel: Kernel, steps: list[Step], bits: int = BITS) -> list[Step]:
+    """The steps, with more banks along the rows of arguments that have banks of rows as well.
+
+    Args:
+        bits: what a step of a copy should take.
+    """
     banks = dict(_banks(kernel, steps))
     made = list(steps)
     for key, array in sorted(kernel.arrays.items()):
@@ -29,7 +33,7 @@ def with_lanes(kernel: Kernel, steps: list[Step]) -> list[Step]:
         of_rows = any(banks.get((key, dim), 1) > 1 for dim in range(last))
         if array.local or array.obstacle or array.banked or not of_rows:
             continue
-        count = lanes_of(array, banks.get((key, last), 1))
+        count = lanes_of(array, banks.get((key, last), 1), bits)
         if count is None:
             continue
         step = Step("partition", (array.handle, Partition.Cyclic, last + 1, count))
@@ -38,16 +42,17 @@ def with_lanes(kernel: Kernel, steps: list[Step]) -> list[Step]:
     return made
 
 
-def lanes_of(array: Array, now: int) -> int | None:
+def lanes_of(array: Array, now: int, bits: int = BITS) -> int | None:
     """The fewest banks along rows that a word of the bus fills and rows divide into; None if they are.
 
     Args:
         now: the banks along rows, of which the new ones are a multiple.
+        bits: of the word.
     """
     row, size = array.shape[-1], 1
     for extent in array.shape:
         size *= extent
-    wanted = max(1, BITS // array.bits)
+    wanted = max(1, bits // array.bits)
     whole = now > 1 and row % now == 0
     if size <= SMALL or (whole and now >= min(wanted, row)):
         return None

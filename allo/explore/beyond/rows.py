@@ -23,6 +23,7 @@ from ..regions.counted import OUTSIDE
 from .builder import Builder
 from .hoist import WHOLE, hoisted, steps_of_loops, units_of
 from .lanes import with_lanes
+from .merged import has_triangle, merged
 from .passed import steps_of_passing
 from .pieces import cuts_of, steps_of_cuts
 
@@ -42,9 +43,12 @@ def try_rows(search: Builder) -> None:
     """Pipelines around whole rows, at the least interval that fits; nothing where no array lies outside."""
     if not OUTSIDE.intersection(search.asked.options):
         return
-    factored = steps_of_factors(search.kernel) if search.asked.reassociate else []
-    trial, factored = accepted(search.given, factored)
-    whole = read_kernel(trial) if factored else search.kernel
+    whole, before = search.kernel, list[Step]()
+    if has_triangle(whole):
+        whole, before = merged(search.given, whole)
+    wanted = steps_of_factors(whole) if search.asked.reassociate else []
+    trial, factored = accepted(search.given, [*before, *wanted])
+    whole = read_kernel(trial) if factored else whole
     for kernel, cuts in _divided(search, whole, factored):
         _narrow(search, kernel, next(hoisted(kernel, SHARED)), cuts, dataflow=False)
     for loops in hoisted(whole, SHARED):
@@ -203,11 +207,12 @@ def blocks_of(kernel: Kernel, units: Units, number: int, place: int) -> int:
 def steps_of_rows(
     kernel: Kernel,
     loops: dict[int, int],
-    interval: int,
+    interval: int = 1,
     *,
     trees: bool,
     dataflow: bool,
     work: Mapping[int, int] | None = None,
+    intervals: Mapping[int, int] | None = None,
 ) -> list[Step]:
     """Pipelines around these loops, by nest and place in its chain; none where that is nothing new.
 
@@ -216,6 +221,7 @@ def steps_of_rows(
         trees: whether sums of floats may be added up in another order.
         dataflow: whether tasks run at the same time.
         work: of each nest, by default operations of units.
+        intervals: of each nest, where they are not to be shares.
     """
     pipelines = steps_of_loops(kernel, loops, interval)
     work = work or {number: units_of(kernel, number, place) for number, place in loops.items()}
@@ -224,6 +230,7 @@ def steps_of_rows(
     for step in pipelines:
         if step.primitive == "pipeline" and step.nest is not None:
             own = ceil(interval * work.get(step.nest, most) / most)
+            own = own if intervals is None else intervals[step.nest]
             step = replace(step, options=(("initiation_interval", own),) if own > 1 else ())
         steps.append(step)
     if steps:

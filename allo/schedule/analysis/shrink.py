@@ -36,6 +36,13 @@ def shrink_private_arrays(
             _shrink(operation, chain)
 
 
+def shrink_inner_arrays(chain: Sequence[ir.Operation]) -> None:
+    """Shrink arrays that are made in each iteration of ``chain`` to the elements that it touches."""
+    for op in body_operations(chain[-1]):
+        if op.name == "memref.alloc" and _shrinks(op, chain):
+            _shrink(op, chain)
+
+
 def _accesses(array: ir.Operation) -> list[ir.Operation]:
     return [use.owner.operation for use in array.result.uses]
 
@@ -43,15 +50,20 @@ def _accesses(array: ir.Operation) -> list[ir.Operation]:
 def _qualifies(
     module: ir.Module, array: ir.Operation, root: ir.Operation, chain: Sequence[ir.Operation]
 ) -> bool:
+    stores = [op for op in _accesses(array) if op.name == "affine.store"]
+    if not stores or not _shrinks(array, chain):
+        return False
+    return _within_an_iteration(module, array, root, chain)
+
+
+def _shrinks(array: ir.Operation, chain: Sequence[ir.Operation]) -> bool:
+    """Whether the accesses agree in the part that the chain fixes, all of them inside it."""
     accesses = _accesses(array)
     kind = ir.MemRefType(array.result.type)
     if not accesses or kind.rank == 0 or layout_of(kind).bank_count > 1:
         return False
     inside = list(walk(chain[-1]))
     if any(op not in inside or op.name not in ("affine.load", "affine.store") for op in accesses):
-        return False
-    stores = [op for op in accesses if op.name == "affine.store"]
-    if not stores or not _within_an_iteration(module, array, root, chain):
         return False
     return _parts(accesses, chain) is not None
 

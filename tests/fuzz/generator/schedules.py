@@ -209,6 +209,11 @@ def _cut(sites: Sites, rng: random.Random) -> Step | None:
     return loop and Step("cut", (loop, rng.choice((1, 2, 2, 3))))
 
 
+def _sink(sites: Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    return loop and Step("sink", (loop,))
+
+
 def _reorder(sites: Sites, rng: random.Random) -> Step | None:
     deep = [band for band in sites.bands if len(band[2]) > 1]
     if not deep:
@@ -367,7 +372,7 @@ def _to(sites: Sites, rng: random.Random) -> Step | None:
 
 
 def _inline(sites: Sites, rng: random.Random) -> Step | None:
-    return Step("inline", (rng.choice(sites.functions),))
+    return Step(rng.choice(("inline", "absorb", "absorb")), (rng.choice(sites.functions),))
 
 
 def _dataflow(sites: Sites, rng: random.Random) -> Step | None:
@@ -414,6 +419,7 @@ def _compose(sites: Sites, rng: random.Random) -> Step | None:
 _PRIMITIVES: list[tuple[int, Callable[[Sites, random.Random], Step | None]]] = [
     (6, _split),
     (3, _cut),
+    (3, _sink),
     (6, _reorder),
     (4, _fuse),
     (3, _skew),
@@ -433,7 +439,7 @@ _PRIMITIVES: list[tuple[int, Callable[[Sites, random.Random], Step | None]]] = [
     (4, _compute_at),
     (2, _reshape),
     (4, _to),
-    (1, _inline),
+    (3, _inline),
     (4, _dataflow),
     (1, _unfold),
     (3, _compose),
