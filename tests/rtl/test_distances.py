@@ -107,7 +107,7 @@ class _EveryPair:
     ``test_memory_order.py`` tests which of them may be left out.
     """
 
-    def __init__(self, nodes, meet, least, *, bypass, alike):
+    def __init__(self, nodes, meet, least, *, bypass, past, alike):
         self.nodes, self.meet, self.least = nodes, meet, least
 
     def edges(self):

@@ -18,6 +18,7 @@ BUILT = [
     *(("xcup", name) for name in ("crc32", "automaton", "merge", "lfsr32", "edit_distance")),
     *(("xcup", name) for name in ("top_k", "binary_search")),
     *(("ecp5", name) for name in ("crc32", "automaton", "lfsr32", "top_k", "edit_distance")),
+    *(("ecp5", name) for name in ("merge", "binary_search")),
 ]
 
 

@@ -32,6 +32,8 @@ class Context:
         local: name of the bit that says that no such body waits, "" where there is none.
         called: whether a caller starts it, and holds the units it shares.
         debug: what registers are for, by name.
+        again: the registers that hold what loads have taken on its way there, until the next iteration's
+            load, by the loads' numbers.
         finals: when a register takes what the last iteration of a loop leaves in it, by the number of
             the store that has guessed until then.
         waits: where it can wait, for who asks why nothing goes on.
@@ -83,6 +85,7 @@ class Context:
         checks = any(n.kind == "check" for body in bodies for n in body.nodes)
         self.watch = BoundsWatch(self.text, told, active=checks or checked)
         self.debug: dict[str, str] = {}
+        self.again: dict[int, str] = {}
         self.finals: dict[int, str] = {}
         self.waits = ModuleWaits(function.name, function.place)
 
@@ -207,6 +210,8 @@ class Context:
         ii = body.ii
         wanted = -(-(time - born) // ii)
         name = base
+        if wanted > first and node.number in self.again:
+            name, first = self.again[node.number], first + 1
         for copy in range(first + 1, wanted + 1):
             key = (node.number, copy) if node.body is body else (node.number, copy, body.number)
             found = self._chains.get(key)

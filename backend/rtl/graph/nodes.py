@@ -310,6 +310,11 @@ class Edge:
     bypass: bool = False
     back: bool = False
 
+    @property
+    def passes_register(self) -> bool:
+        """Whether the load may take what goes to a register."""
+        return self.bypass and self.array is not None and self.array.storage == "reg"
+
 
 @dataclass(slots=True, eq=False)
 class Body:

@@ -34,6 +34,8 @@ class Mapped:
         self._words: dict[int, Word] = {}
         self._known: dict[tuple[object, ...], Word] = {}
         self._late: dict[tuple[object, ...], float] = {}
+        self._passed: dict[int, Word] = {}
+        """The bits of loads that take what is on its way to their registers."""
         self._terms: dict[tuple[int, int], tuple[Word, ...]] = {}
         self._single = {n for n, readers in followers(body).items() if len(readers) == 1}
         self._stores: dict[int, int] = defaultdict(int)
@@ -64,6 +66,24 @@ class Mapped:
             settle = self._settle(node, time)
         return time, settle
 
+    def passed(self, load: Node, stores: list[Node]) -> float:
+        """When the value of a load is there that takes it from stores of its cycle; 0 without one."""
+        self._passed.pop(load.number, None)
+        if not stores:
+            return 0.0
+        word = self._leaves(load, 0.0)
+        for store in stores:
+            access = store.access
+            assert access is not None and access.data is not None
+            data = self._operand(access.data, store.time)
+            when = self._operand(access.predicate, store.time) if access.predicate else ()
+            key = ("passed", load.number, *map(id, (word, data, when)))
+            if key not in self._known:
+                self._known[key] = self._mapper.passing(when, data, word)
+            word = self._known[key]
+        self._passed[load.number] = word
+        return latest(word)
+
     def _settle(self, node: Node, time: int) -> float:
         operands = [self._operand(operand, time) for operand in node.operands]
         if node.kind == "store":
@@ -81,10 +101,15 @@ class Mapped:
         if operand.body is self._body and operand.avail == time:
             if self.has(operand):
                 return self._words[operand.number]
+            if operand.number in self._passed:
+                return self._passed[operand.number]
             late = operand.settle
-        key = ("leaf", operand.number, late)
+        return self._leaves(operand, late)
+
+    def _leaves(self, node: Node, late: float) -> Word:
+        key = ("leaf", node.number, late)
         if key not in self._known:
-            self._known[key] = leaves_of(self._mapper, operand, late)
+            self._known[key] = leaves_of(self._mapper, node, late)
         return self._known[key]
 
     def _word(self, node: Node, operands: list[Word]) -> Word:

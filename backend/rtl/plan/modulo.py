@@ -179,6 +179,7 @@ class Scheduler:
             if ii is None or not carried:
                 return Attempt(True)
             raised, asked = carried.broken(forward.times, ii)
+            raised = raised or forward.unsettled(ii)
             if raised is None:
                 return Attempt(True)
             for target, need, edge in asked:

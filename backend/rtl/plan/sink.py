@@ -47,6 +47,8 @@ class Sinker:
             for operand in {o.number: o for o in node.operands}.values():
                 self._users[operand.number].append(node)
                 self._read(operand, node.time)
+        self._passed = {edge.source.number for edge in body.edges if edge.passes_register}
+        """Stores whose values loads take on their way, so that these must not come later."""
         self._outgoing: dict[int, list[Edge]] = defaultdict(list)
         for edge in body.edges:
             if edge.distance == 0 or ii is not None:
@@ -108,6 +110,7 @@ class Sinker:
         if self._is_mapped(user):
             return own == 0.0
         ends = user.latency > 0 or user.kind in ("store", "put")
+        ends = ends and user.number not in self._passed
         return own + timing.entry(user) <= (timing.budget if ends else settle)
 
     def _latest_by_order(self, node: Node) -> int:

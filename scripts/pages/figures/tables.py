@@ -176,13 +176,15 @@ def recurrences(figures: Figures) -> str:
     for case in RECURRENCES:
         name = case.kernel.__name__
         found = [figures.find(f"recurrences.{name}.{device}.ii") for device in (fast, routed)]
-        of_nextpnr = f"recurrences.{name}.{routed}.routed.mhz"
-        if figures.has(of_nextpnr):
-            reached = f"{figures.find(of_nextpnr):.0f}"
-        else:
-            reached = f"{figures.find(f'recurrences.{name}.{routed}.mhz'):.0f} estimated"
-        rows.append([f"`{name}`", f"{case.ii[CLOCKS[fast]]}", *map(str, found), reached])
-    return _table([*head, "routed, MHz"], "---:", rows)
+        key = f"recurrences.{name}.{routed}"
+        estimated = f"{figures.find(f'{key}.mhz'):.0f}"
+        reached = "–"
+        if figures.has(f"{key}.routed.mhz"):
+            reached = f"{figures.find(f'{key}.routed.mhz'):.0f} without"
+        if figures.has(f"{key}.memories.mhz"):
+            reached = f"{figures.find(f'{key}.memories.mhz'):.0f}"
+        rows.append([f"`{name}`", f"{case.ii[CLOCKS[fast]]}", *map(str, found), estimated, reached])
+    return _table([*head, "estimated, MHz", "routed with memories, MHz"], "---:", rows)
 
 
 def exact(figures: Figures) -> str:

@@ -43,6 +43,52 @@ class Forwarding:
         text.register(names[2], word, node.width, busy=busy, place=node.place)
         return text.mux(names[1], names[2], value, node.width)
 
+    def scalar(self, node: Node, body: Body, held: str) -> str:
+        """The value of a load of a register, or what a store of its cycle writes there.
+
+        Where the register then holds that until the next iteration's load, it is read again and not copied.
+        """
+        access, value = node.access, held
+        assert access is not None
+        if access.bank is not None and self._stays(node, body):
+            self._c.again[node.number] = held
+        for store in access.bypass:
+            meets, data = self.meeting(node, store, body, node.time)
+            if meets:
+                meets, data = self._changed(store, body, held, meets, data)
+                value = self._text.mux(meets, data, value, node.width)
+        return value
+
+    def _stays(self, load: Node, body: Body) -> bool:
+        """Whether only what a load takes on its way is stored, and nothing else while the body runs."""
+        if not body.overlaps or body.runs_on or load.access is None:
+            return False
+        stores = [
+            n
+            for n in body.nodes
+            if n.kind == "store" and n.access is not None and n.access.array is load.access.array
+            if load.access.bank in n.access.banks()
+        ]
+        taken = load.access.bypass
+        return all(
+            n in taken and n.number not in self._c.finals and not (n.time - load.time) % body.ii
+            for n in stores
+        )
+
+    def _changed(
+        self, store: Node, body: Body, held: str, meets: str, data: str
+    ) -> tuple[str, str]:
+        """When a register changes, and to what, if a store chooses between a new value and that it has."""
+        made = store.access.data if store.access is not None else None
+        if made is None or made.op != "arith.select" or made.avail != store.time or made.latency:
+            return meets, data
+        chosen, *values = (self._c.value(node, body, store.time) for node in made.operands)
+        if held not in values:
+            return meets, data
+        first, second = values
+        chosen = chosen if second == held else self._text.invert(chosen)
+        return self._text.all_of(meets, chosen), first if second == held else second
+
     def meeting(self, load: Node, store: Node, body: Body, time: int) -> tuple[str, str]:
         """Whether a store in one step of a load writes the load's element, "" for never; its data."""
         text, target, source = self._text, load.access, store.access

@@ -98,9 +98,8 @@ class Memories:
         if array.storage == "reg":
             values = {bank: self.register(array, bank) for bank in access.banks()}
             value = self._pick(node, body, values, node.time)
-            for store in access.bypass:
-                meets, data = self._forwarding.meeting(node, store, body, node.time)
-                value = self._text.mux(meets, data, value, node.width) if meets else value
+            if access.bypass:
+                value = self._forwarding.scalar(node, body, value)
             self._c.name_raw(node, value)
             return
         address = self._word(access, body, node.time)

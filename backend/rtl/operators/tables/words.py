@@ -70,6 +70,11 @@ class Mapper:
         late = max(map(latest, operands), default=0.0)
         return self.tables.leaves(late + node_delay(net, node, self.device), node.width)
 
+    def passing(self, when: Word, then: Word, other: Word) -> Word:
+        """One of two values, the first where a stage of a pipeline runs and, if given, under a condition."""
+        running = (self.tables.leaf(0.0),)
+        return self._mux(self._gates((running, when), ZERO, ONE) if when else running, then, other)
+
     # --- gates --------------------------------------------------------------------------
 
     def _gates(self, operands: Sequence[Word], absorbing: Bit, neutral: Bit) -> Word:

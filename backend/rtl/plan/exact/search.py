@@ -14,6 +14,7 @@ from typing import NamedTuple
 from allo.dialects.diagnostics import SourcePlace
 
 from ..modulo import Scheduler, depth_of, restore, times_of
+from ..orders.order import from_unit
 from ..search.interval import least_interval
 from .cp_sat import cp_sat
 from .program import Limits, Program
@@ -87,6 +88,8 @@ class Exact:
             return f"it has {count} operations, and {MOST_OPERATIONS} at most are searched"
         if scheduler.mapped is not None:
             return "its recurrence is timed as lookup tables"
+        if any(e.passes_register and not from_unit(e.source) for e in scheduler.body.edges):
+            return "it takes values on their way to registers"
         if any(node.waits for node in scheduler.body.nodes):
             return "it waits for streams"
         return ""

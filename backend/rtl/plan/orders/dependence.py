@@ -20,6 +20,7 @@ from ...graph.regions import Level
 from ..cycles import iterations
 from ..turns.remainders import modular_row
 from .equal import may_equal, separate
+from .groups import groups
 from .guarded import Guarded
 from .order import Orders
 from .slant import UNBOUNDED, slant_of
@@ -38,6 +39,7 @@ def add_edges(
     carried: bool,
     *,
     bypass: int = 0,
+    past: bool = False,
     distances: Distances | None = None,
 ) -> None:
     """Fill ``body.edges`` from its memory accesses.
@@ -46,6 +48,7 @@ def add_edges(
         levels: the loops whose iterations follow each other.
         carried: whether iterations overlap.
         bypass: cycles in which a load may take its value from a store: 1, its own; 2, also the next.
+        past: whether a load of a register may take what a store computes in the same cycle.
         distances: how accesses of the body meet in these levels, where that was asked before.
     """
     body.edges = stream_edges(body, carried)
@@ -54,7 +57,8 @@ def add_edges(
         if node.access is not None and node.kind in ("load", "store"):
             by_array[node.access.array.number].append(node)
     distances = distances or Distances(body, levels)
-    found = distances.orders.get((carried, bypass))
+    key = carried, bypass, past
+    found = distances.orders.get(key)
     least = distances.least if carried else None
     made: list[Edge] = []
     for nodes in by_array.values():
@@ -63,41 +67,23 @@ def add_edges(
             if node.access is not None:
                 in_memory = stored and node.access.array.read_latency == 1
                 node.access.late = bypass == 2 and node.kind == "load" and in_memory
-        for group in _groups(nodes) if stored and found is None else []:
-            orders = Orders(group, distances.meet, least, bypass=bypass > 0, alike=distances.alike)
+        for group in groups(nodes) if stored and found is None else []:
+            orders = Orders(
+                group,
+                distances.meet,
+                least,
+                bypass=bypass > 0,
+                past=past,
+                alike=distances.alike,
+            )
             made += orders.edges()
-    body.edges += distances.orders.setdefault((carried, bypass), made)
+    body.edges += distances.orders.setdefault(key, made)
     forwarded = {edge.target.number for edge in body.edges if edge.bypass}
     for nodes in by_array.values():
         for node in nodes:
             if node.access is not None:
                 node.access.forwarded = node.number in forwarded
                 node.access.late = node.access.late and node.access.forwarded
-
-
-def _groups(nodes: list[Node]) -> list[list[Node]]:
-    """Accesses that may share a bank, directly or through others, together."""
-    touched = [node.access.banks() if node.access is not None else () for node in nodes]
-    if any(len(banks) > 1 and len(banks) == _bank_count(nodes[0]) for banks in touched):
-        return [nodes]
-    leader: dict[int, int] = {}
-
-    def find(bank: int) -> int:
-        while leader.setdefault(bank, bank) != bank:
-            leader[bank] = bank = leader[leader[bank]]
-        return bank
-
-    for first, *others in touched:
-        for bank in others:
-            leader[find(bank)] = find(first)
-    groups: dict[int, list[Node]] = defaultdict(list)
-    for node, banks in zip(nodes, touched, strict=True):
-        groups[find(banks[0])].append(node)
-    return list(groups.values())
-
-
-def _bank_count(node: Node) -> int:
-    return node.access.array.banks if node.access is not None else 0
 
 
 class Distances:
@@ -142,8 +128,8 @@ class Distances:
         self._kinds: dict[object, int] = {}
         self._meetings: dict[tuple[int, int], bool] = {}
         self._least: dict[tuple[int, int], int | None] = {}
-        self.orders: dict[tuple[bool, int], list[Edge]] = {}
-        """The edges that were found, by whether iterations overlap and by the cycles of bypasses."""
+        self.orders: dict[tuple[bool, int, bool], list[Edge]] = {}
+        """The edges that were found, by whether iterations overlap and by what loads take from stores."""
         self._stored = {
             node.access.array.number
             for node in body.nodes

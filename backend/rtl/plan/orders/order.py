@@ -56,6 +56,7 @@ class Orders:
             None where it never does; None in place of it where iterations do not overlap.
         bypass: whether a load may take its value from a store of the same cycle; a late load also from one
             of the next.
+        past: whether a load of a register may take what a store computes in the same cycle.
         alike: equal for accesses that meet the same others, in one iteration and across iterations.
     """
 
@@ -66,9 +67,11 @@ class Orders:
         least: Distance | None,
         *,
         bypass: bool,
+        past: bool = False,
         alike: Callable[[Node], Hashable] | None = None,
     ) -> None:
-        self._nodes, self._meet, self._least, self._bypass = nodes, meet, least, bypass
+        self._nodes, self._meet, self._least = nodes, meet, least
+        self._bypass, self._past = bypass, past
         self._near, self._far = Apart(nodes, alike), Apart(nodes, alike)
         self._kinds = self._near.kinds
         self._distances: dict[tuple[Hashable, Hashable], int] = {}
@@ -90,8 +93,9 @@ class Orders:
         assert first.access is not None
         array = first.access.array
         after_store = first.kind == "store"
-        passes = array.read_latency == 1 or from_unit(first)
-        short = self._bypass and passes and after_store and second.kind == "load"
+        passes = self._bypass and (array.read_latency == 1 or from_unit(first))
+        passes = passes or (self._past and past_register(first, second))
+        short = passes and after_store and second.kind == "load"
         latency = 1 if after_store and not short else 0
         if short and second.access is not None and second.access.late:
             latency = -1
@@ -170,6 +174,14 @@ def _joined(found: Behind, further: Behind, access: int, latency: int) -> Behind
     else:
         new = near | access, near | access, ordered | access, later
     return found[0] | new[0], found[1] | new[1], found[2] | new[2], found[3] | new[3]
+
+
+def past_register(store: Node, load: Node) -> bool:
+    """Whether a load of a register may take what a store computes in the same cycle."""
+    first, second = store.access, load.access
+    if first is None or second is None or first.array.storage != "reg":
+        return False
+    return first.bank is not None and second.bank is not None
 
 
 def from_unit(store: Node) -> bool:

@@ -19,6 +19,14 @@ type Cause = Edge | int | None
 """What set a starting time: an order, the operand at a position, or nothing."""
 
 
+class _Passed(NamedTuple):
+    """A store whose value a load may take on its way: its position, and those of its operands."""
+
+    edge: Edge
+    store: int
+    operands: tuple[int, ...]
+
+
 class _Row(NamedTuple):
     """What is known of a node.
 
@@ -28,6 +36,7 @@ class _Row(NamedTuple):
         delay: of logic from the operands to the result or the first register; ``after`` from the last one.
         words: positions of operands that are words of streams and come late to a multiplier block.
         rare: whether it is timed as mapped, or stands behind other operations of a stream.
+        passed: of a load of a register, the stores whose values it may take on their way.
     """
 
     orders: list[tuple[int, int, Edge]]
@@ -38,6 +47,7 @@ class _Row(NamedTuple):
     uses: list[Hashable] | None
     words: tuple[int, ...]
     rare: bool
+    passed: list[_Passed]
 
 
 class Forward:
@@ -72,10 +82,13 @@ class Forward:
     def _described(self, uses: Mapping[int, list[Hashable]]) -> list[_Row]:
         body, positions, timing = self._body, self.positions, self._timing
         orders: dict[int, list[tuple[int, int, Edge]]] = defaultdict(list)
+        passed: dict[int, list[_Passed]] = defaultdict(list)
         for edge in body.edges:
             if not (edge.distance or edge.back):
                 before = positions[edge.source.number], edge.latency, edge
                 orders[edge.target.number].append(before)
+            if edge.passes_register:
+                passed[edge.target.number].append(self._passed(edge))
         rows = []
         for node in body.nodes:
             words = self._far_words(node)
@@ -90,9 +103,15 @@ class Forward:
                 uses.get(node.number) or None,
                 words,
                 is_mapped or node.stream is not None,
+                passed[node.number],
             )
             rows.append(row)
         return rows
+
+    def _passed(self, edge: Edge) -> _Passed:
+        source, positions = edge.source, self.positions
+        operands = [positions[o.number] for o in source.operands if o.body is self._body]
+        return _Passed(edge, positions[source.number], tuple(operands))
 
     def run(self, floors: Sequence[int], room: Room, ii: int | None) -> Hashable | None:
         """Set the earliest times that are not below the floors; the resource that never has room, if one."""
@@ -100,7 +119,7 @@ class Forward:
         times, ready, settled, causes = self.times, self._ready, self._settled, self.causes
         started, waits, place = self._started, self.waits, room.place
         for k, row in enumerate(self._rows):
-            orders, operands, delay, latency, after, uses, words, rare = row
+            orders, operands, delay, latency, after, uses, words, rare, passed = row
             time = floors[k]
             cause = causes[k] if time else None
             if cause.__class__ is not Edge:
@@ -120,6 +139,9 @@ class Forward:
                     time, start, cause, last = there, settled[operand], operand, operand
                 elif there == time and settled[operand] > start:
                     start, last = settled[operand], operand
+            if passed:
+                time, start = self._pass(k, time, start, ii)
+                delay = 0.0
             if rare and (behind := self._behind_streams(k, time)) > start:
                 start, last = behind, cause
             if start > 0.0 and start + delay > budget:
@@ -143,6 +165,41 @@ class Forward:
             if keeps:
                 self._keep(k)
         return None
+
+    def unsettled(self, ii: int) -> Edge | None:
+        """The order of a load that was timed with a value on its way which has become later since."""
+        for k, row in enumerate(self._rows):
+            if row.passed:
+                late = self._on_its_way(k, self.times[k], ii)
+                if late > self._settled[k]:
+                    return row.passed[0].edge
+        return None
+
+    def _pass(self, k: int, time: int, start: float, ii: int | None) -> tuple[int, float]:
+        """The cycle of a load that may take values on their way to its register, and when it settles.
+
+        It waits for the register where such a value comes too late.
+        """
+        chosen = self._rows[k].delay - self._timing.device.glue_ns
+        late = self._on_its_way(k, time, ii)
+        if late > self._timing.budget:
+            return time + 1, chosen
+        return time, max(start + chosen, late)
+
+    def _on_its_way(self, k: int, time: int, ii: int | None) -> float:
+        """When the value of a load is there that takes it from stores of its cycle; 0 without one."""
+        times, found, late = self.times, [], 0.0
+        for passed in self._rows[k].passed:
+            stored = times[passed.store]
+            if stored - passed.edge.distance * (ii or 0) == time:
+                found.append(passed.edge.source)
+                late = max(
+                    [late, *(self._settled[o] for o in passed.operands if self._ready[o] == stored)]
+                )
+        node = self._body.nodes[k]
+        if self._mapped is not None:
+            return self._mapped.passed(node, found)
+        return late + self._rows[k].delay if found else 0.0
 
     def before(self, cause: Edge | int) -> int:
         """The position of the node from which a cause comes."""

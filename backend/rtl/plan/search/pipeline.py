@@ -12,7 +12,7 @@ from ...graph.nodes import Body, Node
 from ...graph.regions import Leaf, Level, Loop, Region, Seq
 from ..exits import exit_edges, guess, settle_exit
 from ..explain import resource_limit
-from ..mapped import Mapped, quicken
+from ..mapped import Mapped, quicken, recurrent
 from ..modulo import Scheduler, Times, depth_of, is_large, restore, times_of
 from ..orders.dependence import Distances, add_edges
 from ..orders.hoist import runs_of
@@ -41,6 +41,8 @@ class _Choice:
     gated: bool = False
     joined: bool = False
     mapped: bool = False
+    past: bool = False
+    """Whether loads of registers take what is on its way there."""
     waits: bool = False
     """Whether waits for ports hold the interval, and recurrences alone would allow a smaller one."""
     times: Times = field(default_factory=list)
@@ -178,6 +180,12 @@ class Pipeline:
             found = self._again(replace(best, ii=0, mapped=True, times=[]), most=best.ii - 1)
             choices += [found]
             best = found if found.ii < best.ii else best
+        if best.ii > floor and recurs and past_helps(leaf.body):
+            mapped = best.mapped or Mapped(leaf.body, timing).helps
+            way = replace(best, ii=0, mapped=mapped, past=True, times=[])
+            passed = [self._again(replace(way, outer=k), most=best.ii - 1) for k in outers]
+            choices += passed
+            best = min([best, *passed], key=lambda c: c.cycles)
         return best, choices
 
     def _rewinds(self, choices: list[_Choice], best: _Choice) -> bool:
@@ -209,6 +217,7 @@ class Pipeline:
             gated=choice.gated,
             joined=choice.joined,
             mapped=choice.mapped,
+            past=choice.past,
             again=choice,
             most=most,
         )
@@ -221,6 +230,7 @@ class Pipeline:
         gated: bool = False,
         joined: bool = False,
         mapped: bool = False,
+        past: bool = False,
         again: _Choice | None = None,
         most: int | None = None,
     ) -> _Choice:
@@ -238,7 +248,8 @@ class Pipeline:
         rotate(body, levels, leaf)
         if outer not in self.known:
             self.known[outer] = Distances(body, levels)
-        add_edges(body, levels, carried=True, bypass=bypass, distances=self.known[outer])
+        known = self.known[outer]
+        add_edges(body, levels, carried=True, bypass=bypass, past=past, distances=known)
         if leaf.exit is not None:
             body.edges += exit_edges(body, leaf.exit)
         if again is not None and again.times:
@@ -271,6 +282,7 @@ class Pipeline:
             gated,
             joined,
             mapped,
+            past,
             least.waits,
             times,
         )
@@ -295,6 +307,20 @@ def _late_helps(body: Body, timing: TimingModel) -> bool:
     loads = [n for n in body.nodes if n.kind == "load" and n.access and n.access.forwarded]
     found = [n for n in loads if n.access is not None and n.access.array.read_latency]
     return bool(found) and all(timing.can_be_late(node) for node in found)
+
+
+def past_helps(body: Body) -> bool:
+    """Whether a recurrence passes a register and something else that takes whole cycles.
+
+    Logic alone is as long as it is, wherever registers part it.
+    """
+    around = recurrent(body)
+    scalars = {
+        node.access.array.number
+        for node in around
+        if node.kind == "store" and node.access is not None and node.access.array.storage == "reg"
+    }
+    return bool(scalars) and any(node.latency for node in around)
 
 
 def keep_bypasses(body: Body) -> None:
