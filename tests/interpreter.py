@@ -188,6 +188,7 @@ _INTEGER = {
     "arith.xori": lambda a, b: a ^ b,
     "arith.andi": lambda a, b: a & b,
     "arith.ori": lambda a, b: a | b,
+    "arith.shli": lambda a, b: a << b,
     "arith.floordivsi": lambda a, b: a // b,
     "arith.remsi": lambda a, b: int(math.fmod(a, b)),
 }

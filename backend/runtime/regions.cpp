@@ -190,7 +190,9 @@ bool Engine::act(int number, Time t) {
     std::int32_t code = record[0], argument = record[1];
     if (code == kSettle) {
       int channel = process.channels[argument];
-      Time last = process.waits_for == channel ? t : process.cursor - 1;
+      // Its words may have left long before the process comes to its end.
+      Time last = process.cursor - 1;
+      if (process.waits_for == channel) last = std::max(last, t);
       if (kept(channels[channel], last)) {
         process.waits_for = channel;
         if (!channels[channel].returns.empty())

@@ -89,15 +89,21 @@ def _index_positions(function: ir.Operation) -> list[int]:
 def callees_first(functions: dict[str, ir.Operation]) -> list[str]:
     """The names of functions, each behind those that it calls."""
     order: dict[str, None] = {}
-
-    def visit(name: str, above: tuple[str, ...]) -> None:
-        if name in order or name in above or name not in functions:
-            return
-        for op in walk(functions[name]):
-            if op.name == "func.call":
-                visit(callee_of(op), (*above, name))
-        order[name] = None
-
     for name in functions:
-        visit(name, ())
+        _behind_callees(name, (), functions, order)
     return list(order)
+
+
+# No function inside the one above: that is a cycle, which keeps operations until the collector comes.
+def _behind_callees(
+    name: str,
+    above: tuple[str, ...],
+    functions: dict[str, ir.Operation],
+    order: dict[str, None],
+) -> None:
+    if name in order or name in above or name not in functions:
+        return
+    for op in walk(functions[name]):
+        if op.name == "func.call":
+            _behind_callees(callee_of(op), (*above, name), functions, order)
+    order[name] = None

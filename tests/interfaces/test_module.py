@@ -32,7 +32,7 @@ def test_a_waveform_has_a_group_for_each_bus(tmp_path) -> None:
     groups = [line[1:] for line in layout.splitlines() if line.startswith("-")]
     names = ["control", "s_axi_control", "m_axi_gmem0", "m_axi_gmem1"]
     assert groups == [name for name in names for _ in range(2)]
-    assert "TOP.axpy_axi.m_axi_gmem1_WSTRB[3:0]" in layout
+    assert "TOP.axpy_axi.m_axi_gmem1_WSTRB[63:0]" in layout
     assert "ap_clk" in (tmp_path / "x.vcd").read_text()
 
 

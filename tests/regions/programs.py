@@ -174,6 +174,46 @@ def crowd(A: int32[N], B: int32[N], C: int32[N]):
                 c[k] = a[a[k] % N]
 
 
+@df.region()
+def opened(A: int32[N], B: int32[1], C: int32[1]):
+    """Three processes that ask for words of one array, and then pass words in loops that ask for none."""
+    s: Stream[int32, 2]
+    t: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[A])
+    def first(a: int32[N]):
+        x: int32 = a[0]
+        for i in range(N):
+            s.put(x + i)
+
+    @df.kernel(mapping=[1], args=[A, B])
+    def second(a: int32[N], b: int32[1]):
+        x: int32 = a[1]
+        for j in range(N):
+            x += s.get()
+            t.put(x)
+        b[0] = x
+
+    @df.kernel(mapping=[1], args=[A, C])
+    def third(a: int32[N], c: int32[1]):
+        x: int32 = a[2]
+        for k in range(N):
+            x += t.get()
+        c[0] = x
+
+
+def dealt(
+    n: int32, rest: int32, given: Stream[int32, 2], odd: Stream[int32, 2], left: Stream[int32, 2]
+):
+    """Its last words leave before it has counted a loop of the last turn that does not run."""
+    for turn in range(2):
+        for i in range(n):
+            odd.put(given.get() * 12345 + 77)
+        more: int32 = rest if turn == 0 else 0
+        for j in range(more):
+            left.put(given.get())
+
+
 def hardware(schedule: Any, **options: Any) -> RTLModule:
     """The region in Verilog, run by the in-process engine."""
     module = schedule.build(target="verilog", simulator="jit", max_cycles=200_000, **options)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import allo
 import allo.dataflow as df
 from allo.backend.rtl.regions import variants
 from allo.backend.rtl.regions.follow import tracer
@@ -43,6 +44,32 @@ def test_a_random_network(seed: int):
     arrays = [np.zeros(count if network.shared else 1, np.int32) for _ in range(count)]
     arrays = arrays[:1] if network.shared else arrays
     assert measured(module, *arrays) == foretold(module)
+
+
+def test_loops_without_ports_behind_words_that_were_asked_for():
+    """No iteration of them asks for what the process has asked for before."""
+    module = hardware(df.customize(programs.opened))
+    a, b, c = np.arange(N, dtype=np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32)
+    assert measured(module, a, b, c) == foretold(module) == module.report.cycles
+    sums = 1 + np.cumsum(np.arange(N))
+    assert (b[0], c[0]) == (sums[-1], 2 + sums.sum())
+
+
+@pytest.mark.parametrize("clock_mhz", [200, 250, 300])
+@pytest.mark.parametrize(("count", "rest"), [(3, 0), (3, 2), (0, 1)])
+def test_words_that_left_before_a_process_comes_to_its_end(count: int, rest: int, clock_mhz: int):
+    s = allo.customize(programs.dealt)
+    s.pipeline("i")
+    s.pipeline("j")
+    module = hardware(s, clock_mhz=clock_mhz)
+    given = np.arange(2 * count + rest, dtype=np.int32)
+    odd, left = np.zeros(max(1, 2 * count), np.int32), np.zeros(max(1, rest), np.int32)
+    assert measured(module, count, rest, given, odd, left) == foretold(
+        module, count, rest, given, odd, left
+    )
+    first, rests, second = np.split(given, [count, count + rest])
+    assert np.array_equal(odd[: 2 * count], np.append(first, second) * 12345 + 77)
+    assert np.array_equal(left[:rest], rests)
 
 
 @pytest.mark.parametrize("pipelined", [(), ("third_0:k",), ("first_0:i", "third_0:k")])

@@ -176,15 +176,17 @@ def whole(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:
 def instance_counts(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:
     """How often each module is inside another one, itself included."""
     counts: Counter[str] = Counter()
-
-    def visit(name: str, times: int) -> None:
-        counts[name] += times
-        for inner, number in modules[name].instances.items():
-            if inner in modules:
-                visit(inner, times * number)
-
-    visit(top, 1)
+    _count_instances(modules, top, 1, counts)
     return dict(counts)
+
+
+def _count_instances(
+    modules: Mapping[str, ModuleResources], name: str, times: int, counts: Counter[str]
+) -> None:
+    counts[name] += times
+    for inner, number in modules[name].instances.items():
+        if inner in modules:
+            _count_instances(modules, inner, times * number, counts)
 
 
 def _block_timing(delays: SignalDelays) -> ModuleTiming:

@@ -255,6 +255,7 @@ class FunctionCode(BodyCode):
         plain = waits and not self._decides(body) and leaf.exit is None
         if plain and all(level.trips is not None for level in leaf.levels):
             trips = prod(max(1, level.trips or 1) for level in leaf.levels)
+            self._requests = []  # it asks for no port, whatever the body before it has asked for
             self._emit(body, kind, "0", str(trips))
             self._end_of_leaf(leaf, waits)
             return
