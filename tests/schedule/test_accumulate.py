@@ -327,3 +327,23 @@ def test_more_terms_than_words_hold_are_refused():
     told = r"x gets up to 10,000,000,000 terms, and an exact sum has room"
     refused(s, ScheduleError, told, lambda: s.accumulate("i", exact=True))
     s.accumulate("k", exact=True)
+
+
+def below(A: float32[6, 8], C: float32[4]):
+    for i in range(6):
+        for k in range(8):
+            if i >= 2:
+                C[i - 2] += A[i, k]
+
+
+def test_nothing_is_touched_in_front_of_an_array():
+    """Rounding would make another word of what is no number."""
+    s = allo.customize(below)
+    s.accumulate("k", exact=True)
+    words = np.full(12, 0x7FA12345, np.uint32)
+    words[4:8] = 0
+    a = np.random.default_rng(5).standard_normal((6, 8)).astype(np.float32)
+    s.build()(a, words.view(np.float32)[4:8])
+    expected = [math.fsum(row.tolist()) for row in a[2:]]
+    assert np.array_equal(words.view(np.float32)[4:8], np.array(expected, np.float32))
+    assert (words[:4] == 0x7FA12345).all() and (words[8:] == 0x7FA12345).all()

@@ -89,17 +89,34 @@ def _buffer_under_a_condition(s):
     s.buffer_at(s.C, "i")
 
 
+def _parts_under_a_condition(s):
+    s.sink("k")
+    s.interleave("k", 2)
+
+
+def _terms_under_a_condition(s):
+    s.sink("k")
+    s.unroll("k")
+    s.rebalance("k")
+
+
 @pytest.mark.parametrize("options", TARGETS, ids=str)
 @pytest.mark.parametrize(
     ("kernel", "schedule"),
-    [(column_sums, _window_then_buffer), (guarded, _buffer_under_a_condition)],
+    [
+        (column_sums, _window_then_buffer),
+        (guarded, _buffer_under_a_condition),
+        (guarded, _parts_under_a_condition),
+        (guarded, _terms_under_a_condition),
+    ],
 )
 def test_nothing_is_written_around_an_array(kernel, schedule, options):
     want = interpreted(schedule_of(kernel), arguments(kernel))
     s = schedule_of(kernel)
     schedule(s)
-    for got, expected in zip(compiled(s, arguments(kernel), **options), want, strict=True):
-        np.testing.assert_array_equal(got, expected)
+    for results in (interpreted(s, arguments(kernel)), compiled(s, arguments(kernel), **options)):
+        for got, expected in zip(results, want, strict=True):
+            np.testing.assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -225,6 +225,28 @@ def guard_body(loop: ir.Operation, rows: Sequence[BoundMap]) -> None:
         op.move_before(end)
 
 
+def point_within(
+    array: ir.Value, element: BoundMap, location: ir.Location, ip: ir.InsertionPoint
+) -> ir.InsertionPoint:
+    """Where ``element`` surely is one of an array's: ``ip``, or there under a condition on its subscripts.
+
+    Behind a loop whose accesses stand under a condition, or that runs no iteration, the element may be none.
+    """
+    rows: list[BoundMap] = []
+    for expr, extent in zip(element.map.results, ir.MemRefType(array.type).shape, strict=True):
+        subscript = simplify(element.alone(expr))
+        known = map_range(subscript, ip.ref_operation)
+        if known is None or known[0] < 0:
+            rows.append(subscript)
+        if known is None or known[1] >= extent:
+            room = ir.AffineExpr.get_add(expr * -1, ir.AffineExpr.get_constant(extent - 1))
+            rows.append(simplify(element.alone(room)))
+    if not rows:
+        return ip
+    guard = make_guard(rows, location, ip)
+    return ir.InsertionPoint(terminator(guard.regions[0].blocks[0]))
+
+
 def load(
     memref: ir.Value, bound: BoundMap, name: str, location: ir.Location, ip: ir.InsertionPoint
 ) -> ir.Value:

@@ -20,7 +20,7 @@ from allo.dialects.core.partition import ArrayLayout, Partition, make_dim, with_
 from allo.dialects.diagnostics import IllegalTransformError, SourcePlace
 from allo.dialects.sums.reductions import Found, Reduction, Update, find_reductions
 
-from .buffers import alloc, declared_attributes, fresh_name, load, redirect, store
+from .buffers import alloc, declared_attributes, fresh_name, load, point_within, redirect, store
 
 
 def reductions_of(
@@ -125,8 +125,9 @@ class Partials:
         return True
 
     def add_up(self, ip: ir.InsertionPoint) -> None:
-        """Combine all of them as a tree, and the element with that."""
+        """Combine all of them as a tree, and the element with that, where there is one."""
         reduction, location = self._reduction, self._location
+        ip = point_within(reduction.array, reduction.element, location, ip)
         parts = [
             Operand(self._load(self._array, constant_map(position), self.name, ip))
             for position in range(self._count)

@@ -14,7 +14,7 @@ from allo.dialects.passes.math.bits import Bits, Emitter
 from allo.dialects.ranges.indices import map_range
 from allo.dialects.sums.exact import FORMATS, MARKS, Accumulator
 from allo.dialects.sums.reductions import Reduction, Update
-from allo.schedule.analysis.buffers import alloc, fresh_name, load, store
+from allo.schedule.analysis.buffers import alloc, fresh_name, load, point_within, store
 from allo.schedule.analysis.partial import reductions_of
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import primitive
@@ -130,7 +130,7 @@ class _ExactSum:
     def rewrite(self) -> None:
         """Begin with the value that is there, add every term to the words, and round behind the loop."""
         reduction = self._reduction
-        before = self._emitter(self._loop)
+        before = self._within(ir.InsertionPoint(self._loop))
         there = load(
             reduction.array, reduction.element, reduction.name, self._location, before.point
         )
@@ -140,12 +140,18 @@ class _ExactSum:
         self._store(before, self._marks, term.marks)
         for update in reduction.updates:
             self._add(update)
-        behind = self._emitter(_next(self._loop))
+        behind = self._within(ir.InsertionPoint(_next(self._loop)))
         words = [self._load(behind, word, self._sum.width) for word in self._words]
         total = self._sum.rounded(behind, words, self._load(behind, self._marks, MARKS))
         store(
             total, reduction.array, reduction.element, reduction.name, self._location, behind.point
         )
+
+    def _within(self, ip: ir.InsertionPoint) -> Emitter:
+        """What makes operations where the element is one of the array's."""
+        reduction = self._reduction
+        point = point_within(reduction.array, reduction.element, self._location, ip)
+        return self._emitter(point.ref_operation)
 
     def _add(self, update: Update) -> None:
         """Add the terms of one update to the words, in its place."""
