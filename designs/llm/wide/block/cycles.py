@@ -12,7 +12,9 @@ from typing import Any, Self
 
 from ...config import Architecture
 from ...stage import Loops
-from ..cycles import IDEAL, Channel, StepPrediction, _Fifo
+from ..cycles import IDEAL, LEAST_AHEAD, Channel, StepPrediction, _Fifo
+from ..external.order import Reader
+from ..external.traffic import LINE
 from ..parameters import Wide, job_words
 from ..stages.linear import CALL
 from .parameters import Block
@@ -45,6 +47,7 @@ class Step:
     latency: int
     sizes: list[int]
     fifo: _Fifo
+    kept: Channel = IDEAL
     elements: _Server = field(default_factory=_Server)
     summing: _Server = field(default_factory=_Server)
     scoring: _Server = field(default_factory=_Server)
@@ -181,7 +184,7 @@ class Step:
     def attend(self, keys_there: float, values_there: float, first: int, tokens: int) -> float:
         """When attention of a block is arranged."""
         loops, wide, config, together = self.loops, self.wide, self.config, self.block.queries
-        keys = self.passes(first, tokens)
+        keys = [self.scan(n) for n in self.passes(first, tokens)]
         steps = config.kv_heads // wide.heads * sum(keys)
         score, mix = (self.unit(kernel) for kernel in self.attention)
         scored = self.scoring.serve(keys_there, steps + 2 * CALL) + loops.depth(score, "key")
@@ -205,6 +208,16 @@ class Step:
             self.mixing.free - steps + keys[0], tokens * of_pass * (config.kv_heads // wide.heads)
         )
         return max(last, divided) + depth + self.arrange("attended")
+
+    def scan(self, keys: int) -> float:
+        """Cycles in which a unit has so many keys of a sequence from the memory that keeps them."""
+        kept = self.kept
+        word = max(1.0, self.config.head_dim / kept.bytes_per_cycle)
+        if not kept.latency:
+            return keys * word
+        lines = LINE / self.config.head_dim
+        reader = Reader(word, lines, kept.latency, kept.lines or LEAST_AHEAD, kept.lost)
+        return keys * word + reader.gap
 
     @property
     def attention(self) -> tuple[str, str]:
@@ -263,6 +276,7 @@ def predict_rows(
     seen: list[int],
     spoken: int,
     channel: Channel = IDEAL,
+    kept: Channel = IDEAL,
 ) -> StepPrediction:
     """Predict a step of rows, and the logits after the last ``spoken``.
 
@@ -271,8 +285,10 @@ def predict_rows(
         seen: keys that each row scans: one more than its place (:mod:`.rows`). Rows whose places follow each
             other are taken to be of one sequence.
         channel: what each channel of the weights gives.
+        kept: what each memory of a unit's keys, and of its values, gives.
     """
     step = Step.of(report, config, wide, block, seen, channel)
+    step.kept = kept
     loops, sizes, firsts = step.loops, step.sizes, range(0, len(seen), block.tokens)
     (qkv, projected, up, down), logits = job_words(config, wide)
     rows = config.d // wide.vector
