@@ -213,18 +213,19 @@ def _packed(entries: Sequence[str]) -> Iterator[str]:
 
 def _ambiguous(schedule: Schedule, calls: Sequence[Call]) -> set[tuple[str, str]]:
     """Loops that several nests of a function have, or had before these were merged, by function and name."""
-    found = {
-        (v.func, v.loop_name.split(".")[0])
-        for name, arguments, _ in calls
-        for v in arguments
-        if name == "compute_at" and isinstance(v, LoopWrapper)
-    }
     used = {
         (v.func, v.loop_name.split(".")[0])
         for _, arguments, _ in calls
         for v in arguments
         if isinstance(v, LoopWrapper)
     }
+    merging = {
+        v.func
+        for name, arguments, _ in calls
+        for v in arguments
+        if name == "compute_at" and isinstance(v, LoopWrapper)
+    }
+    found = {(func, name) for func, name in used if func in merging}
     for func, name in used:
         bands = 0
         for _, band in schedule.get_loops(func):

@@ -12,7 +12,7 @@ from allo.dialects.diagnostics import AlloError, AutoscheduleError, CapacityWarn
 from allo.schedule import Schedule
 
 from .apply import Step, StepFailed, accepted, apply, plain_steps, steps_of
-from .beyond.columns import try_columns
+from .beyond.first import try_first
 from .beyond.ordered import in_order
 from .beyond.rows import try_rows
 from .beyond.triangle import try_triangles
@@ -87,7 +87,7 @@ class Search:
         try:
             outside = not many and bool(OUTSIDE.intersection(self.asked.options))
             if outside:
-                try_columns(self)
+                try_first(self)
             if not many:
                 try_triangles(self, TURNED)
             if outside:

@@ -80,7 +80,8 @@ def _build(search: Builder, kernel: Kernel, before: list[Step], limit: int) -> N
 def _cuts(search: Builder, kernel: Kernel, pieces: int, limit: int) -> list[Step] | None:
     """The rows of each nest in so many pieces, in the fewest cycles; None where they cannot be cut.
 
-    Of several such places it is the last one: what is computed last cannot leave meanwhile.
+    Of several such places it is the last one, as what is computed last cannot leave meanwhile. Where
+    iterations store to rows of others, no row is complete before the end: the longest piece is to be short.
     """
     steps: list[Step] = []
     for nest in roots(kernel) if pieces > 1 else ():
@@ -96,15 +97,29 @@ def _cuts(search: Builder, kernel: Kernel, pieces: int, limit: int) -> list[Step
 
         places = _places(len(work), pieces)
         found = {pair: cycles(*pair) for pair in combinations(places, 2)}
+        scattered = _stores_elsewhere(kernel, nest)
         best = min(
             combinations(places[1:-1], pieces - 1),
-            key=lambda at: (
-                sum(found[p] for p in pairwise((0, *at, places[-1]))),
-                [-x for x in at],
-            ),
+            key=lambda at: _rank([found[p] for p in pairwise((0, *at, places[-1]))], at, scattered),
         )
         steps += steps_of_cuts(nest, 0, [rows.low + at for at in best])
     return steps
+
+
+def _rank(cycles: list[int], at: tuple[int, ...], scattered: bool) -> tuple[int, int, list[int]]:
+    return sum(cycles), max(cycles) if scattered else 0, [-place for place in at]
+
+
+def _stores_elsewhere(kernel: Kernel, nest: Nest) -> bool:
+    """Whether an iteration of the outermost loop stores to elements that are not of its own row."""
+    rows = nest.chain[0].name
+    inside = [n for n in kernel.nests if nest.number in (n.number, *kernel.around(n))]
+    return any(
+        access.writes and not any(at and rows in at.terms for at in access.subscripts)
+        for each in inside
+        for access in each.accesses
+        if access.array in kernel.arrays and not kernel.arrays[access.array].local
+    )
 
 
 def _places(rows: int, pieces: int) -> list[int]:
