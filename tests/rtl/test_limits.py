@@ -87,7 +87,8 @@ def rest(a: float32[N], b: float32[N], y: float32[N]):
 def steps(a: int32[N], n: int32) -> int32:
     at: int32 = 0
     while a[at] > n:
-        at = a[at]
+        a[at] = a[at] - 1
+        at = a[at] & 7
     return at
 
 
