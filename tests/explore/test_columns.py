@@ -45,8 +45,10 @@ class Kept:
         return None
 
 
-def kept(name: str, size: tuple[int, ...], dsp: int) -> Kept:
+def kept(name: str, size: tuple[int, ...], dsp: int, marked: str = "") -> Kept:
     given = plain(name, size)
+    if marked:
+        given.pipeline(marked)
     asked = Asked("xcup", 300.0, Limits(dsp, None, None), "cycles", 60.0, True, None, {})
     search = Kept(given, read_kernel(given), asked)
     try_columns(search)
@@ -107,3 +109,4 @@ def test_nests_of_other_functions_are_merged_and_marked_ones_are_left() -> None:
     function = read_kernel(given).nests[0].function
     given.pipeline(next(loop for _, band in given.get_loops(function) for _, loop in band))
     assert merged(given, read_kernel(given))[1] == []
+    assert kept("trmm", (5, 6), 16, marked="scale:j").made == []

@@ -40,7 +40,7 @@ MOST = 1 << 14
 def try_columns(search: Builder) -> None:
     """Columns of the triangles of a kernel, with the rows in one piece and more."""
     limit = search.asked.limits.dsp
-    if not limit or not has_triangle(search.kernel):
+    if not limit or not has_triangle(search.kernel) or any(n.fixed for n in search.kernel.nests):
         return
     whole, before = merged(search.given, search.kernel)
     for pieces in PIECES:
