@@ -61,7 +61,8 @@ class Forwarding:
 
     def _stays(self, load: Node, body: Body) -> bool:
         """Whether only what a load takes on its way is stored, and nothing else while the body runs."""
-        if not body.overlaps or body.runs_on or load.access is None:
+        # What other bodies read is that of the last iteration, which may store there itself.
+        if not body.overlaps or body.runs_on or load.crosses or load.access is None:
             return False
         stores = [
             n
