@@ -11,6 +11,10 @@ are as routed. ``block`` makes a product of 16 bits between registers outside of
 routed, less a tenth; ``dsp_ns`` is between that and one with registers inside, 544 MHz. ``dsp_add_ns`` and
 ``block_sum`` are what AMD's float32 multiplier of one cycle, 264 MHz, leaves for the sum between its two
 blocks. Blocks of 288 kbit and enables are not from them.
+
+``crossing`` is the nanosecond that AutoBridge (Guo et al., FPGA 2021) gives for a border between dies, out of
+what nothing here could measure; AMD's guide UG949 asks for registers on both sides. The dies are those of the
+family's smaller devices: the first is all of a VU33P, and each other one what the next device has more.
 """
 
 from __future__ import annotations
@@ -46,7 +50,7 @@ RECORD = DeviceRecord(
     signals=SignalDelays(
         clock_out=0.369, wire=0.27, far=0.12, spread=0.05, table=0.09, joined=0.08, carry=0.25,
         carry_bit=0.008, compare_bit=0.005, block=1.31, block_sum=0.4, memory=1.19, setup=0.05, control=0.05,
-        ultra=1.6, flattest=True,
+        ultra=1.6, flattest=True, crossing=1.0,
     ),
     cells=Cells(
         inputs=6, dsp=(27, 18), dsp_signed=True, dsp_least=9, carry_absorbs=True,
@@ -68,6 +72,11 @@ RECORD = DeviceRecord(
         title="U280 (xcu280)",
         resources={"lut": 1_303_680, "ff": 2_607_360, "dsp": 9_024, "bram": 4_032, "uram": 960},
         card=U280,
+        regions=(
+            {"lut": 439_680, "ff": 879_360, "dsp": 2_880, "bram": 1_344, "uram": 320},
+            {"lut": 432_000, "ff": 864_000, "dsp": 3_072, "bram": 1_344, "uram": 320},
+            {"lut": 432_000, "ff": 864_000, "dsp": 3_072, "bram": 1_344, "uram": 320},
+        ),
     ),
     part_names=("xcu", "xczu", "xck", "xcvu", "xcvc", "xcvh"),
     large_text=4_000_000,

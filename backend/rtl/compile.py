@@ -358,6 +358,7 @@ def build_text(request: BuildRequest) -> str:
     """Builder of target ``systemverilog``: the SystemVerilog text alone."""
     options = dict(request.settings)
     frequency = options.pop("frequency")
+    del options["regions"]  # of an estimate alone
     options["clock_mhz"] = frequency or options["clock_mhz"]
     return compile_design(
         request.module_text, request.top, target=request.target, **options

@@ -21,6 +21,7 @@ def estimate(request: BuildRequest) -> DesignReport:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
         CapacityError: the design takes more than ``max_dsp`` blocks, or ``max_lut`` lookup tables, whatever
             it is made of.
+        PlacementError: there is no such process, or no such region of the device.
         BuildError: when the top is no function, or has neither arguments nor results.
     """
     settings = request.settings
@@ -47,5 +48,6 @@ def estimate(request: BuildRequest) -> DesignReport:
     foretell(report, compiled_of(compiler, interface))
     top = compiler.modules[interface.module].function.module
     modules = {m.function.name: name for name, m in compiler.modules.items()}
-    add_estimates(report, compiler.netlist(), top, device, modules)
+    regions = settings["regions"]
+    add_estimates(report, compiler.netlist(), top, device, modules, regions)
     return report

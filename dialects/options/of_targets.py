@@ -37,6 +37,7 @@ _xls = rows(*XLS)
 _run = rows(*CPU, *HLS, *SIMULATED)
 _flushing = rows(*CPU, *FLUSHING_HLS, *RTL)
 _rtl = rows(*RTL)
+_estimated = rows("systemverilog")
 _sim = rows(*SIMULATED)
 
 TARGET_OPTIONS: tuple[Option, ...] = (
@@ -212,6 +213,13 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         Choice(("quick", "exact")),
         "quick",
         "With 'exact', schedules of loops are proved to be the best ones, or how far they are from them.",
+    ),
+    _estimated(
+        "regions",
+        Named(Either(Integer(0, 63), Items(Integer(0, 63)))),
+        None,
+        "For `estimate` alone: the region of the device of each process, or of each of one name.",
+        none=True,
     ),
     _rtl(
         "overlap_loops",

@@ -150,6 +150,8 @@ class DesignFigures(Later):
         port_paths: the longest path from an input port to a register, from a register to an output port, and
             from port to port, as far as there are any.
         registered_mhz: the clock where a register stands outside, beside each port; None if unknown.
+        resources_of_regions: what each region of the device has of ``resources``, where processes were
+            given regions.
     """
 
     tool: str
@@ -170,6 +172,7 @@ class DesignFigures(Later):
     registered_mhz: float | None = None
     about: int | None = None
     regions: list[RegionReport] = field(default_factory=list)
+    resources_of_regions: list[dict[str, int]] = field(default_factory=list)
 
     @property
     def utilisation(self) -> float | None:

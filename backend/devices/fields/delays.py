@@ -119,6 +119,7 @@ class SignalDelays(Facts):
             product adds, 0 where sums are timed as logic.
         memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
         setup: in front of a flip-flop; ``reset_setup`` more in front of its reset.
+        crossing: more for a wire over a border between two dies, at each of them.
         large: by what part all wires are longer in designs of more than 4,096 tables, for each doubling.
     """
 
@@ -145,6 +146,7 @@ class SignalDelays(Facts):
     beside: float = 0.0
     reset_setup: float = 0.0
     joined_inputs: int = 0
+    crossing: float = 0.0
     flattest: bool = False
     skewed: bool = False
     joins_controls: bool = False

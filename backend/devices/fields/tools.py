@@ -142,6 +142,8 @@ class Part(Facts):
         arguments: of nextpnr, which say that it is this part; ``routed``: that part as reports name it.
         files: by name the text of files that these arguments name.
         card: on which it has memory beside it.
+        regions: of a device of several dies, what each of them has of ``resources``, in their order; wires
+            over a border between two take ``SignalDelays.crossing``.
     """
 
     title: str
@@ -151,3 +153,4 @@ class Part(Facts):
     routed: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     card: Card | None = None
+    regions: tuple[Mapping[str, int], ...] = ()

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from allo.backend.devices import Cells, SignalDelays, family
+from allo.backend.devices import Cells, DeviceRecord, SignalDelays, family
 
 from ..netlist.memories import Memory
 from ..netlist.modules import Netlist
 from .build import Graph
 from .cover import Costs, Cover
+from .dies.crossings import Asked, Crossings, crossing_times, placed_instances
 from .drawn import DrawnModule, bits_of_type, drawn_modules, inputs_of
 from .memory import memory_cost
 from .merging.echoes import Driven
@@ -53,15 +54,40 @@ class ModuleResources:
         return total
 
 
-def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources]:
-    """What the modules of a netlist take of a device family, by name; the last one is the top."""
+@dataclass(slots=True)
+class Placed:
+    """A design whose processes lie in regions of the device.
+
+    Attributes:
+        asked: where they lie.
+        resources: what each region has of it.
+        wires: bits over each border.
+    """
+
+    asked: Asked
+    resources: list[dict[str, int]] = field(default_factory=list)
+    wires: list[int] = field(default_factory=list)
+
+
+def module_resources(
+    netlist: Netlist, device: str, placed: Placed | None = None
+) -> dict[str, ModuleResources]:
+    """What the modules of a netlist take of a device family, by name; the last one is the top.
+
+    Args:
+        placed: where the processes lie, which is told what the regions then have.
+
+    Raises:
+        PlacementError: there is no such process or region.
+    """
     record = family(device)
     blocks = {module.name for module in netlist.modules if module.block is not None}
     found: dict[str, ModuleResources] = {}
     drawn: list[tuple[DrawnModule, Graph, Cover]] = []
     drives: dict[str, Driven] = {}
     timings: dict[str, ModuleTiming] = {}
-    modules = list(with_fifos(drawn_modules(netlist), products=record.cells.merges))
+    apart = netlist.top.name if placed else ""
+    modules = list(with_fifos(drawn_modules(netlist), products=record.cells.merges, apart=apart))
     around = _around(modules, record.cells)
     for module in modules:
         graph = settled_graph(module, drives, record.cells, around.get(module.name, NOTHING_AROUND))
@@ -83,7 +109,38 @@ def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources
     for module, graph, cover in drawn:
         timing = Timer(module, graph, cover, record.cells, delays, timings).run()
         timings[module.name] = found[module.name].timing = timing
+    if placed is not None and drawn:
+        top = drawn[-1][0]
+        times = timings | crossing_times(len(_regions(record)), delays.crossing)
+        crossed = _place(top, found, placed, len(_regions(record)))
+        graph = settled_graph(crossed, drives, record.cells)
+        cover = Cover(graph, record.cells)
+        cover.run()
+        found[top.name].timing = Timer(crossed, graph, cover, record.cells, delays, times).run()
     return found
+
+
+def _regions(record: DeviceRecord) -> Sequence[Mapping[str, int]]:
+    """What the regions of a family's largest device have."""
+    return record.part.regions if record.part is not None else ()
+
+
+def _place(
+    top: DrawnModule, found: Mapping[str, ModuleResources], placed: Placed, count: int
+) -> DrawnModule:
+    """The top with its crossings; what the regions have is told."""
+    regions = placed_instances(top, placed.asked, count)
+    middle = (count - 1) // 2
+    crossings = Crossings(top, regions, middle)
+    drawn = crossings.drawn()
+    totals = [Counter[str]() for _ in range(count)]
+    totals[middle].update(found[top.name].own)
+    for instance in top.instances:
+        if instance.module in found:
+            totals[regions[instance.label]].update(whole(found, instance.module))
+    placed.resources = [{kind: t[kind] for kind in KINDS if t[kind] > 0} for t in totals]
+    placed.wires = [crossings.wires.get(border, 0) for border in range(count - 1)]
+    return drawn
 
 
 def settled_graph(

@@ -15,8 +15,9 @@ from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart, Po
 from allo.dialects.reports.later import Later
 
 from ..netlist.modules import Netlist
-from .capacity import excess
-from .design import KINDS, ModuleResources, instance_counts, module_resources, whole
+from .capacity import crossed, excess, excess_of_regions
+from .design import KINDS, ModuleResources, Placed, instance_counts, module_resources, whole
+from .dies.crossings import Asked
 from .paths import Path
 
 _INSIDE = (str(File(__file__).parents[3]), str(File(contextlib.__file__).with_suffix("")))
@@ -30,7 +31,12 @@ NOTE = (
 
 
 def add_estimates(
-    report: DesignReport, netlist: Netlist, top: str, device: str, modules: Mapping[str, str]
+    report: DesignReport,
+    netlist: Netlist,
+    top: str,
+    device: str,
+    modules: Mapping[str, str],
+    regions: Asked | None = None,
 ) -> None:
     """Fill in resources and clock of a report, and warn where the design does not fit the device.
 
@@ -39,9 +45,14 @@ def add_estimates(
         top: its top module.
         device: device family.
         modules: function name to module name.
+        regions: of the device, in which processes lie.
+
+    Raises:
+        PlacementError: there is no such process or region.
     """
+    placed = Placed(regions) if regions else None
     with without_collection():
-        found = module_resources(netlist, device)
+        found = module_resources(netlist, device, placed)
     report.resources = whole(found, top)
     timing, signals = found[top].timing, family(device).signals
     if timing.worst.delay_ns > 0.0:
@@ -70,7 +81,13 @@ def add_estimates(
             label = f"{times} of {name}" if times > 1 else name
             users[label] = {kind: times * count for kind, count in module.own.items()}
     report.notes.append(NOTE.format(device=device))
-    for sentence in excess(family(device).part, report.resources, users):
+    part = family(device).part
+    sentences = excess(part, report.resources, users)
+    if placed is not None and part is not None:
+        report.resources_of_regions = placed.resources
+        report.notes += crossed(placed.wires)
+        sentences += excess_of_regions(part, placed.resources)
+    for sentence in sentences:
         report.notes.append(sentence)
         warnings.warn(sentence, CapacityWarning, stacklevel=2, skip_file_prefixes=_INSIDE)
 

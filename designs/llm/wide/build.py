@@ -7,7 +7,7 @@ from typing import Any
 from ..config import Architecture
 from ..stage import Placed, Stage, build_stages
 from ..ternary import stages as ternary
-from .external import channels, halves, tables
+from .external import channels, halves, regions, tables
 from .external import stages as external
 from .parameters import Wide, check_wide
 from .stages import attention, ends, linear, vectors
@@ -88,13 +88,18 @@ def schedule(config: Architecture, wide: Wide) -> Any:
         WidthError: the parameters do not fit the model.
     """
     check_wide(config, wide)
+    regions.check_regions(wide)
     z = sizes_of(config, wide)
     turned = {"projected": "turned"} if z.model.rotary else {}
     ranked = {} if wide.all_logits else {"ranked": "said"}
     halved = {"packed": "halved"} if wide.kept_group else {}
+    over = regions.NAMES if wide.regions else {}
     names = {"packing": turned, "ranking": ranked, "dealing": halved}
-    stages = stages_of(z).items()
-    placed = [Placed(stage, names=names.get(name, {})) for name, stage in stages]
+    placed = [
+        Placed(stage, names={**names.get(name, {}), **over.get(name, {})})
+        for name, stage in stages_of(z).items()
+    ]
+    placed += regions.stages_over_borders(z).values() if wide.regions else ()
     left = {"gelus"} if wide.block else set()
     arguments = ARGUMENTS[:3] if z.is_merged else [n for n in ARGUMENTS if n not in left]
-    return build_stages("wide_step", arguments, placed)
+    return build_stages("wide_step", arguments, placed, regions.COMMON if wide.regions else ())

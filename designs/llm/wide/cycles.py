@@ -17,6 +17,7 @@ from typing import Any
 from ..config import Architecture
 from ..stage import Loops
 from .build import stages_of
+from .external import regions
 from .external.flow import LEAST, Attention, Flow, Port, Step
 from .external.lines import lines_of, lines_waiting
 from .external.order import Ordered, Reader
@@ -112,8 +113,9 @@ def predict_step(
     """
     channel = IDEAL if wide.weights == "chip" else channel
     loops = Loops(report)
-    stages = stages_of(sizes_of(config, wide))
-    at = {name: stage.delay(loops) for name, stage in stages.items()}
+    z = sizes_of(config, wide)
+    stages, over = stages_of(z), regions.delays(z, loops)
+    at = {name: stage.delay(loops) + over.get(name, 0) for name, stage in stages.items()}
     (qkv, projected, up, down), logits = job_words(config, wide)
     results = at["multiplying"] + at["gathering"] + at["rescaling"]
     norm, spread = at["norming"], at["spreading"]

@@ -52,6 +52,8 @@ class Wide:
         cache_bits: of an element of keys and values, 8, or in the channels of the weights 4 with a step for
             ``cache_group`` elements of a head and position (:mod:`.external.nibble_cache`).
         cache_group: those elements.
+        regions: channels in each of three regions of a device, between which words pass FIFOs
+            (:mod:`.external.regions`); empty for a device of one, or where nobody says.
     """
 
     channels: int = 32
@@ -83,6 +85,28 @@ class Wide:
     def kept_block(self) -> int:
         """Positions whose steps, of keys and of values, fill a line; 0 without steps."""
         return self.kept_group // 2
+
+    regions: tuple[int, ...] = ()
+
+    def spans(self, each: int = 1) -> tuple[tuple[int, int], ...]:
+        """The first channel of each region and the one behind its last, or units of ``each`` channels.
+
+        Without regions, each channel is alone.
+        """
+        parts = [size // each for size in self.regions or (1,) * self.channels]
+        return tuple((sum(parts[:r]), sum(parts[: r + 1])) for r in range(len(parts)))
+
+    @property
+    def unit_spans(self) -> tuple[tuple[int, int], ...]:
+        """The same of the units of attention."""
+        if not self.regions:
+            return tuple((unit, unit + 1) for unit in range(self.heads))
+        return self.spans(self.across)
+
+    def region_of(self, each: int = 1) -> tuple[int, ...]:
+        """The region of each channel, or of each unit of ``each`` channels."""
+        spans = enumerate(self.spans(each))
+        return tuple(region for region, (first, end) in spans for _ in range(first, end))
 
     @property
     def activations(self) -> int:

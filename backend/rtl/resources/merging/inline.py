@@ -18,11 +18,14 @@ _MOST = 64
 """FIFOs of a module that are drawn into it; of more, each kind is counted once, which takes less time."""
 
 
-def with_fifos(modules: Iterable[DrawnModule], *, products: bool) -> Iterator[DrawnModule]:
+def with_fifos(
+    modules: Iterable[DrawnModule], *, products: bool, apart: str = ""
+) -> Iterator[DrawnModule]:
     """The modules, callees first as they come, each with the operations of the FIFOs in it.
 
     Args:
         products: also those of products by constants (:attr:`.Cells.merges`).
+        apart: a module whose FIFOs stay modules.
     """
     fifos: dict[str, DrawnModule] = {}
     for module in modules:
@@ -30,7 +33,7 @@ def with_fifos(modules: Iterable[DrawnModule], *, products: bool) -> Iterator[Dr
         if drawn and not module.instances:
             fifos[module.name] = module
         inside = [instance for instance in module.instances if instance.module in fifos]
-        if 0 < len(inside) <= _MOST:
+        if 0 < len(inside) <= _MOST and module.name != apart:
             for number, instance in enumerate(inside):
                 module.ops += _ops(instance, fifos[instance.module], f"%{number}.")
             module.instances = [i for i in module.instances if i.module not in fifos]

@@ -8,6 +8,7 @@ import allo.dataflow as df
 from allo.ir.types import Int, Stream, UInt, float32, int32
 
 from ...stage import Kernel, Loops, Stage
+from ..stages.linear import HOP
 from ..stages.sizes import Sizes
 from .attend import (
     keep,
@@ -142,11 +143,13 @@ def mixing(z: Sizes) -> Stage:
 def collecting(z: Sizes) -> Stage:
     """Takes the sums of the units' heads in their order, and hands on those of one query after the other."""
     U, HD, G, V = z.wide.heads, z.model.head_dim, z.group, z.wide.vector
-    TURNS, PIECES, OUT = z.layers * z.per_unit, HD // V, drained(z)
+    TURNS, PIECES, PLACED = z.layers * z.per_unit, HD // V, bool(z.wide.regions)
+    SPANS, SUMS, ALL = z.wide.unit_spans, 32 * V, 32 * (V + G if PLACED else V)
+    FAN, OUT = len(SPANS), HOP if PLACED else drained(z)
 
     @df.part()
     def part(
-        mixed: Stream[UInt(32 * V), OUT][U], totals: Stream[UInt(32 * G), 2][U],
+        mixed: Stream[UInt(ALL), OUT][FAN], totals: Stream[UInt(32 * G), 2][U],
         collected: Stream[int32[HD], 2], counted: Stream[int32, 2],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
@@ -159,11 +162,18 @@ def collecting(z: Sizes) -> Stage:
                         for query in range(PIECES):
                             word: UInt(32 * V) = 0
                             weights: UInt(32 * G) = counts if query > 0 else counts >> 32
-                            with allo.meta_for(U) as u:
-                                if unit == u:
-                                    word = mixed[u].get()
-                                if unit == u and share == 0 and query == 0:
-                                    weights = totals[u].get()
+                            with allo.meta_for(FAN) as f:
+                                with allo.meta_if(PLACED):
+                                    if unit >= SPANS[f][0] and unit < SPANS[f][1]:
+                                        both: UInt(ALL) = mixed[f].get()
+                                        word = both[0:SUMS]
+                                        if share == 0 and query == 0:
+                                            weights = both[SUMS:ALL]
+                                with allo.meta_else():
+                                    if unit == f:
+                                        word = mixed[f].get()
+                                    if unit == f and share == 0 and query == 0:
+                                        weights = totals[f].get()
                             counts = weights
                             above: UInt(32 * HD) = word
                             joined: UInt(32 * HD) = (sums >> (32 * V)) | (above << (32 * (HD - V)))

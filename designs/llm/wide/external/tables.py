@@ -7,8 +7,9 @@ from allo.ir.types import Stream, UInt, float32, int32
 
 from ...stage import Kernel, Loops, Stage, pipelined
 from ..families.model import position_row
+from ..stages.linear import HOP
 from ..stages.sizes import Sizes
-from .lines import FACTORS, Lines, lines_of, per_line
+from .lines import FACTORS, lines_of, per_line
 
 AHEAD = 64
 """Lines of tables of a channel that may wait, at least: more than those of a layer of GPT-2 355M."""
@@ -128,27 +129,36 @@ def table_lines_ahead(z: Sizes) -> int:
 
 def lining(z: Sizes) -> Stage:
     """Takes a line of tables of each channel in turn."""
-    C, B, DEPTH = z.wide.channels, 8 * z.wide.lanes, table_lines_ahead(z)
-    TOTAL = C * _lines(lines_of(z.model, z.wide))
+    C, B = z.wide.channels, 8 * z.wide.lanes
+    TOTAL, SPANS, PLACED = C * all_table_lines(z), z.wide.spans(), bool(z.wide.regions)
+    R, DEPTH = len(SPANS), HOP if PLACED else table_lines_ahead(z)
 
     @df.part()
-    def part(table_lines: Stream[UInt(B), DEPTH][C], lined: Stream[UInt(B), 4]):
+    def part(table_lines: Stream[UInt(B), DEPTH][R], lined: Stream[UInt(B), 4]):
         @df.kernel(mapping=[1])
         def lining():
             turn: UInt(8) = 0
+            region: UInt(2) = 0
             for line in range(TOTAL):
                 one: UInt(B) = 0
-                with allo.meta_for(C) as c:
-                    if turn == c:
-                        one = table_lines[c].get()
+                with allo.meta_for(R) as r:
+                    with allo.meta_if(PLACED):
+                        if region == r:
+                            one = table_lines[r].get()
+                    with allo.meta_else():
+                        if turn == r:
+                            one = table_lines[r].get()
                 lined.put(one)
                 turn = 0 if turn == C - 1 else turn + 1
+                with allo.meta_if(PLACED):
+                    region = 0 if turn < SPANS[0][1] else 1 if turn < SPANS[1][1] else 2
 
     return Stage(part, loops=("lining:line",), delay=lambda loops: loops.depth("lining_0", "line"))
 
 
-def _lines(held: Lines) -> int:
+def all_table_lines(z: Sizes) -> int:
     """Lines of tables of a channel that a token takes."""
+    held = lines_of(z.model, z.wide)
     *layer, last = held.tables
     return held.place + held.token + held.factors + held.layers * sum(layer) + last
 
@@ -194,11 +204,12 @@ def tabling(z: Sizes) -> Stage:
 
 def factoring(z: Sizes) -> Stage:
     """Gives every process the factors of its activations, of all layers before the first one."""
-    U, LAYERS, BENDS = z.wide.heads, z.layers, z.wide.block == 0
+    LAYERS, BENDS, DEPTH = z.layers, z.wide.block == 0, HOP if z.wide.regions else 2
+    FAN = len(z.wide.unit_spans)
 
     @df.part()
     def part(
-        factors: Stream[UInt(32), 4], exponents: Stream[float32, 2][U], attends: Stream[float32, 2],
+        factors: Stream[UInt(32), 4], exponents: Stream[float32, DEPTH][FAN], attends: Stream[float32, 2],
         gelus: Stream[float32, 2],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
@@ -207,8 +218,8 @@ def factoring(z: Sizes) -> Stage:
                 exponent: UInt(32) = factors.get()
                 attend: UInt(32) = factors.get()
                 bend: UInt(32) = factors.get()
-                with allo.meta_for(U) as u:
-                    exponents[u].put(exponent.bitcast())
+                with allo.meta_for(FAN) as f:
+                    exponents[f].put(exponent.bitcast())
                 attends.put(attend.bitcast())
                 with allo.meta_if(BENDS):
                     gelus.put(bend.bitcast())
@@ -222,18 +233,21 @@ def returning(z: Sizes) -> Stage:
         z.wide.channels, 8 * z.wide.lanes, z.wide.vector, z.wide.top, z.wide.all_logits,
     )  # fmt: skip
     held, R = lines_of(z.model, z.wide).said, per_line(z.wide)
-    ALL, TOTAL, DEPTH = (z.outputs // V if EVERY else 0), held * C * R, max(2, held)
+    PLACED, SPANS = bool(z.wide.regions), z.wide.spans()
+    DEPTH, FAN = HOP if PLACED else max(2, held), len(SPANS)
+    ALL, TOTAL = (z.outputs // V if EVERY else 0), held * C * R
 
     @df.part()
     def part(
         said: Stream[float32[V], 4], ranked: Stream[float32[V], 4], found: Stream[UInt(64), 4],
-        said_lines: Stream[UInt(B), DEPTH][C],
+        said_lines: Stream[UInt(B), DEPTH][FAN],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def saying():
             line: UInt(B) = 0
             at: UInt(8) = 0
             turn: UInt(8) = 0
+            region: UInt(2) = 0
             for out in range(TOTAL):
                 word: UInt(32 * V) = 0
                 with allo.meta_if(EVERY):
@@ -249,11 +263,17 @@ def returning(z: Sizes) -> Stage:
                         word = found.get()
                 above: UInt(B) = word
                 line = (line >> (32 * V)) | (above << (B - 32 * V))
-                with allo.meta_for(C) as c:
-                    if turn == c and at == R - 1:
-                        said_lines[c].put(line)
+                with allo.meta_for(FAN) as f:
+                    with allo.meta_if(PLACED):
+                        if region == f and at == R - 1:
+                            said_lines[f].put(line)
+                    with allo.meta_else():
+                        if turn == f and at == R - 1:
+                            said_lines[f].put(line)
                 following: UInt(8) = 0 if turn == C - 1 else turn + 1
                 turn = following if at == R - 1 else turn
+                with allo.meta_if(PLACED):
+                    region = 0 if turn < SPANS[0][1] else 1 if turn < SPANS[1][1] else 2
                 at = 0 if at == R - 1 else at + 1
 
     return Stage(

@@ -59,30 +59,42 @@ def dealing(z: Sizes) -> Stage:
     U, HD, HEADS, KV, G, TURNS = (
         z.wide.heads, z.model.head_dim, z.heads, z.kv_heads, z.group, z.steps * z.layers,
     )  # fmt: skip
+    PLACED, SPANS = bool(z.wide.regions), z.wide.unit_spans
+    FAN = len(SPANS)
 
     @df.part()
     def part(
-        packed: Stream[UInt(8 * HD), 4], asked: Stream[UInt(8 * HD), 4][U],
-        given: Stream[UInt(8 * HD), 4][U],
+        packed: Stream[UInt(8 * HD), 4], asked: Stream[UInt(8 * HD), 4][FAN],
+        given: Stream[UInt(8 * HD), 4][FAN],
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def dealing():
             for layer in range(TURNS):
                 for which in range(3):
                     unit: UInt(8) = 0
+                    region: UInt(2) = 0
                     share: UInt(8) = 0
                     count: int32 = HEADS if which == 0 else KV
                     last: UInt(8) = G - 1 if which == 0 else 0
                     for head in range(count):
                         word: UInt(8 * HD) = packed.get()
-                        with allo.meta_for(U) as u:
-                            if unit == u:
-                                if which == 2:
-                                    given[u].put(word)
-                                else:
-                                    asked[u].put(word)
+                        with allo.meta_for(FAN) as f:
+                            with allo.meta_if(PLACED):
+                                if region == f:
+                                    if which == 2:
+                                        given[f].put(word)
+                                    else:
+                                        asked[f].put(word)
+                            with allo.meta_else():
+                                if unit == f:
+                                    if which == 2:
+                                        given[f].put(word)
+                                    else:
+                                        asked[f].put(word)
                         following: UInt(8) = 0 if unit == U - 1 else unit + 1
                         unit = following if share == last else unit
+                        with allo.meta_if(PLACED):
+                            region = 0 if unit < SPANS[0][1] else 1 if unit < SPANS[1][1] else 2
                         share = 0 if share == last else share + 1
 
     def delay(loops: Loops) -> float:

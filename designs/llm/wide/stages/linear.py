@@ -12,6 +12,8 @@ from ..parameters import channel_size
 from ..tokens.nibbles import multiply_offsets, schedule_multiply_offsets
 from .sizes import Sizes
 
+HOP = 4
+"""Words that a stream over the border of a region holds."""
 CALL = 3
 """Cycles in which a loop that a job enters starts, and hands its first word on."""
 
@@ -74,6 +76,8 @@ def spreading(z: Sizes) -> Stage:
     )  # fmt: skip
     D, INNER, FFN, ROOM, ALONE = z.d, z.inner, z.ffn, max(z.d, z.ffn), z.device is None
     DEPTH, EXTRA, MORE = (FFN if ALONE else ROOM) // K, z.extra, z.more
+    if z.wide.regions:
+        C, DEPTH = len(z.wide.regions), HOP
     HALF = max(MORE // 2, 1)
 
     @df.part()
@@ -187,11 +191,12 @@ def multiplying(z: Sizes) -> Stage:
 
 def gathering(z: Sizes) -> Stage:
     """Joins the elements' sums to words of V."""
-    C, V = z.wide.channels, z.wide.vector
-    HELD, ALL = max(C, V), z.steps * z.sums
+    C, V, SPANS, PLACED = z.wide.channels, z.wide.vector, z.wide.spans(), bool(z.wide.regions)
+    HELD, ALL, R = max(C, V), z.steps * z.sums, len(SPANS)
+    SUMS = Stream[UInt(32 * max(z.wide.regions)), HOP] if PLACED else Stream[int32, 4]
 
     @df.part()
-    def part(sums: Stream[int32, 4][C], gathered: Stream[int32[V], 4]):
+    def part(sums: SUMS[R], gathered: Stream[int32[V], 4]):
         @df.kernel(mapping=[1])
         def gather():
             held: int32[HELD] = 0
@@ -199,8 +204,14 @@ def gathering(z: Sizes) -> Stage:
             with allo.meta_if(C >= V):
                 for word in range(ALL // V):
                     if piece == 0:
-                        with allo.meta_for(C) as c:
-                            held[c] = sums[c].get()
+                        with allo.meta_if(PLACED):  # noqa: SIM117
+                            with allo.meta_for(R) as r:
+                                near: UInt(32 * C) = sums[r].get()
+                                with allo.meta_for(SPANS[r][1] - SPANS[r][0]) as c:
+                                    held[SPANS[r][0] + c] = near[32 * c : 32 * c + 32]
+                        with allo.meta_else():  # noqa: SIM117
+                            with allo.meta_for(C) as c:
+                                held[c] = sums[c].get()
                     else:
                         for m in range(C - V):
                             held[m] = held[m + V]
