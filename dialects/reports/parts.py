@@ -151,7 +151,8 @@ class DesignFigures(Later):
             from port to port, as far as there are any.
         registered_mhz: the clock where a register stands outside, beside each port; None if unknown.
         resources_of_regions: what each region of the device has of ``resources``, where processes were
-            given regions.
+            given regions; ``wires_of_regions``: bits over each border between two.
+        borderless_mhz: ``fmax_mhz`` without those borders; None where nothing was placed.
     """
 
     tool: str
@@ -173,6 +174,8 @@ class DesignFigures(Later):
     about: int | None = None
     regions: list[RegionReport] = field(default_factory=list)
     resources_of_regions: list[dict[str, int]] = field(default_factory=list)
+    wires_of_regions: list[int] = field(default_factory=list)
+    borderless_mhz: float | None = None
 
     @property
     def utilisation(self) -> float | None:

@@ -15,7 +15,14 @@ from allo.designs.llm.wide.external.flow import Attention
 from allo.designs.llm.wide.external.lines import lines_of
 from allo.designs.llm.wide.external.nibble_cache import reference_of
 from allo.designs.llm.wide.external.order import Ordered, Reader
-from allo.designs.llm.wide.external.serve import schedule_serve, schedule_sort, serve, sort
+from allo.designs.llm.wide.external.serve import (
+    plan,
+    schedule_plan,
+    schedule_serve,
+    schedule_sort,
+    serve,
+    sort,
+)
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide, WidthError, check_wide
@@ -57,14 +64,15 @@ def test_a_reader_moves_weights_and_cache_in_order(start: int):
         target="verilog", simulator="jit"
     )
     memory = np.arange(size, dtype=np.uint32)
-    new = np.arange(1000, 1000 + 2 * LAYERS * H, dtype=np.uint32).reshape(2, -1)
+    new = np.arange(1000, 1000 + 2 * LAYERS * H, dtype=np.uint32)
     said = np.arange(2000, 2000 + SAID, dtype=np.uint32)
+    written = np.concatenate([new, said])
     old = -(-start // ACROSS)
     read = PLACE + TOKEN + PAGES + 2 * LAYERS * H * old
     lines = np.zeros(read, np.uint32)
     token = 3
     newest = 2 * (start // ACROSS)
-    build(memory, token, start, 2 * old, 1, newest, newest + 1, *new, said, lines)
+    build(memory, token, start, 2 * old, 1, newest, newest + 1, written, lines)
     place, row = PAGES + cache + TOKENS * TOKEN + start * PLACE, PAGES + cache + token * TOKEN
     pages = np.arange(PAGES, PAGES + cache, dtype=np.uint32).reshape(LAYERS, H, PAGE // 2, 2)
     kept = [pages[layer, :, :old].ravel() for layer in range(LAYERS)]
@@ -73,19 +81,25 @@ def test_a_reader_moves_weights_and_cache_in_order(start: int):
     parts = [np.arange(place, place + PLACE), np.arange(row, row + TOKEN), np.arange(first)]
     parts += [kept[0], np.arange(ends[0], ends[1]), kept[1], np.arange(ends[1], ends[2])]
     assert np.array_equal(lines, np.concatenate(parts))
-    pages[:, :, start // ACROSS] = new.T.reshape(LAYERS, H, 2)
+    pages[:, :, start // ACROSS] = new.reshape(LAYERS, H, 2)
     assert np.array_equal(memory[PAGES : PAGES + cache], pages.ravel())
     assert np.array_equal(memory[-SAID:], said)
-    sizes = [32, PLACE + TOKEN + START, *TABLES, *WEIGHTS, H, LAYERS]
-    build = schedule_sort(allo.customize(sort, instantiate=sizes)).build(
+    sizes = [PLACE + TOKEN + START, *TABLES, *WEIGHTS, H, LAYERS, 0]
+    build = schedule_plan(allo.customize(plan, instantiate=sizes), False).build(
+        target="verilog", simulator="jit"
+    )
+    runs = np.zeros(2 * len(TABLES[:4]) * LAYERS + 2 + (LAYERS if old else 0) + 2, np.uint32)
+    build(2 * old, 0, runs)
+    total = read - 2 * LAYERS * H * old
+    build = schedule_sort(allo.customize(sort, instantiate=[32, total, H, LAYERS, 32, 0])).build(
         target="verilog", simulator="jit"
     )
     tables, words = (
         np.zeros(LAYERS * sum(each[:4]) + each[4], np.uint32) for each in (TABLES, WEIGHTS)
     )
     tables = np.zeros(len(tables) + PLACE + TOKEN + START, np.uint32)
-    cache = np.zeros(max(1, 2 * LAYERS * H * old), np.uint32)
-    build(2 * old, lines, tables, words, cache)
+    keys, values = (np.zeros(max(1, LAYERS * H * old), np.uint32) for _ in range(2))
+    build(2 * old, runs, lines, tables, words, keys, values)
     found_tables, found_words, at = [*parts[0], *parts[1], *range(START)], [], START
     for job in [*(LAYERS * list(range(4))), 4]:
         found_tables += range(at, at + TABLES[job])
@@ -94,7 +108,7 @@ def test_a_reader_moves_weights_and_cache_in_order(start: int):
     assert np.array_equal(tables, found_tables)
     assert np.array_equal(words, found_words)
     if old:
-        assert np.array_equal(cache, np.concatenate(kept))
+        assert np.array_equal(np.stack([keys, values], 1).ravel(), np.concatenate(kept))
 
 
 @pytest.mark.parametrize(("word", "expected"), [(0.5, 483.0), (2.0, 840.0)])

@@ -10,6 +10,7 @@ import pytest
 from allo.backend.sim import MemoryChannel, PerBank
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import Channel, predict_step
+from allo.designs.llm.wide.external.nibble_cache import reference_of
 from allo.designs.llm.wide.external.regions import check_regions, placement
 from allo.designs.llm.wide.host import decode
 from allo.designs.llm.wide.memories import make_memories
@@ -31,6 +32,7 @@ WIDE = Wide(
     cache_prefetch=16,
     regions=(2, 4, 2),
 )
+NIBBLES = dataclasses.replace(WIDE, channels=4, regions=(1, 2, 1), cache_bits=4, cache_group=8)
 
 
 @pytest.mark.parametrize(
@@ -67,26 +69,32 @@ def test_all_that_a_channel_has_lies_in_its_region():
     assert placed["gathering_in"] == (0, 1, 2)
 
 
-def test_logits_are_those_of_the_reference_and_borders_show_in_the_clock():
-    """Words take some cycles more at the borders; without what stands there the clock is slower."""
+@pytest.mark.parametrize("wide", [WIDE, NIBBLES], ids=["8 bits", "4 bits"])
+def test_logits_and_cycles_of_channels_in_regions_are_those_foretold(wide: Wide):
+    """Two channels a unit, or one with keys and values of four bits; borders take some cycles more."""
     channels = [
-        MemoryChannel(f"hbm[{n}]", 12, latency=33, prefetch=8) for n in range(WIDE.channels)
+        MemoryChannel(f"hbm[{n}]", 12, latency=33, prefetch=8) for n in range(wide.channels)
     ]
-    placed = schedule(CONFIG, WIDE)
-    hardware = placed.build(
+    hardware = schedule(CONFIG, wide).build(
         target="verilog", simulator="jit", clock_mhz=300, memory={"weights": PerBank(channels)}
     )
     weights = random_weights(CONFIG, seed=7)
-    memories = make_memories(weights, WIDE)
-    expected = WideGPT(weights, WIDE).forward(PROMPT[None])[0]
+    memories = make_memories(weights, wide)
+    reference = reference_of(weights, wide) if wide.kept_group else WideGPT(weights, wide)
+    expected = reference.forward(PROMPT[None])[0]
     for position, token in enumerate(PROMPT):
         got = decode(hardware, weights, memories, int(token), position)
         assert np.array_equal(got.view(np.uint32), expected[position].view(np.uint32)), position
-        foretold = predict_step(hardware.report, CONFIG, WIDE, position, Channel(12, 33, 8))
+        foretold = predict_step(hardware.report, CONFIG, wide, position, Channel(12, 33, 8))
         assert abs(foretold.cycles / hardware.cycles - 1) < 0.08, (foretold, hardware.cycles)
-    where = placement(sizes_of(CONFIG, WIDE))
-    alone = schedule(CONFIG, dataclasses.replace(WIDE, regions=()))
-    plain = {name: at for name, at in where.items() if not name.endswith(("_on", "_in"))}
+
+
+def test_without_what_stands_at_the_borders_the_clock_is_slower():
+    where = placement(sizes_of(CONFIG, NIBBLES))
+    placed = schedule(CONFIG, NIBBLES)
+    alone = schedule(CONFIG, dataclasses.replace(NIBBLES, regions=()))
+    borders = ("_on", "_in"), "hopping"
+    plain = {n: at for n, at in where.items() if not (n.endswith(borders[0]) or borders[1] in n)}
     registered, fault = (
         s.estimate(device="xcup", clock_mhz=300, regions=regions)
         for s, regions in ((placed, where), (alone, plain))

@@ -62,11 +62,13 @@ class Placed:
         asked: where they lie.
         resources: what each region has of it.
         wires: bits over each border.
+        borderless_ns: the longest path without the borders.
     """
 
     asked: Asked
     resources: list[dict[str, int]] = field(default_factory=list)
     wires: list[int] = field(default_factory=list)
+    borderless_ns: float = 0.0
 
 
 def module_resources(
@@ -111,6 +113,7 @@ def module_resources(
         timings[module.name] = found[module.name].timing = timing
     if placed is not None and drawn:
         top = drawn[-1][0]
+        placed.borderless_ns = found[top.name].timing.worst.delay_ns
         times = timings | crossing_times(len(_regions(record)), delays.crossing)
         crossed = _place(top, found, placed, len(_regions(record)))
         graph = settled_graph(crossed, drives, record.cells)

@@ -84,7 +84,9 @@ def add_estimates(
     part = family(device).part
     sentences = excess(part, report.resources, users)
     if placed is not None and part is not None:
-        report.resources_of_regions = placed.resources
+        report.resources_of_regions, report.wires_of_regions = placed.resources, placed.wires
+        if placed.borderless_ns > 0.0:
+            report.borderless_mhz = round(1000.0 / placed.borderless_ns, 1)
         report.notes += crossed(placed.wires)
         sentences += excess_of_regions(part, placed.resources)
     for sentence in sentences:

@@ -50,7 +50,6 @@ def _kept(z: Sizes) -> dict[str, Stage]:
     """The stages that bring keys and values, and take the new ones, where they are outside."""
     if z.is_merged:
         return {
-            "parting": channels.parting(z),
             "joining": channels.joining(z),
             "returning": channels.returning(z),
         }

@@ -1,7 +1,8 @@
 """Processes in the regions of a device, which several dies make, and the wires over the borders between them.
 
 A process lies in the region that it is given, and a FIFO where the process that reads it lies. What joins
-processes, such as the end of a run, lies where all lies that it reads, or else in the middle region. A wire
+processes, such as the end of a run, lies where all lies that it reads, or else in the middle region; and a
+register that keeps what comes from processes of one region alone, such as their end, lies there. A wire
 takes :attr:`.SignalDelays.crossing` more for each border, so a path that leaves a region and comes back in
 one cycle takes it twice. Crossings are drawn as modules between the others, for the timing alone.
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from allo.dialects.diagnostics import PlacementError
 from allo.dialects.text.near import did_you_mean
 
-from ...netlist.operations import CLOCK_TYPE, Constant, Instance, Operation
+from ...netlist.operations import CLOCK_TYPE, Constant, Instance, Operation, Register
 from ..drawn import DrawnModule, bits_of_type
 from ..paths import ModuleTiming, Path, Step
 
@@ -122,6 +123,7 @@ class Crossings:
                 widths[value] = bits_of_type(kind)
         self._defined = {op.result: op for op in module.ops if op.result}
         widths |= {op.result: op.width for op in module.ops if op.result}
+        self._place_registers()
         ops = [self._moved(op, widths) for op in module.ops]
         instances = [self._joined(instance, widths) for instance in module.instances]
         return DrawnModule(
@@ -132,6 +134,33 @@ class Crossings:
             [*self._made.values(), *instances],
             module.output_values,
         )
+
+    def _place_registers(self) -> None:
+        """Registers that processes of one region alone set, with the logic that nothing else reads."""
+        came, readers = dict(self._of), defaultdict[str, set[str]](set)
+        for op in self.module.ops:
+            for value in op.operands:
+                readers[value].add(op.result)
+        for instance in self.module.instances:
+            for value, _ in instance.inputs.values():
+                readers[value].add("")
+        for register in self.module.ops:
+            if not isinstance(register, Register):
+                continue
+            cone, regions, stack = {register.result}, set[int](), list(register.operands)
+            while stack:
+                value = stack.pop()
+                logic = self._defined.get(value)
+                if value in came:
+                    regions.add(came[value])
+                elif logic is not None and value not in cone and not isinstance(logic, Register):
+                    cone.add(value)
+                    stack += logic.operands
+            if len(regions) != 1:
+                continue
+            (where,) = regions
+            own = {value for value in cone if readers[value] <= cone} | {register.result}
+            self._of |= dict.fromkeys(own, where)
 
     def _moved(self, op: Operation, widths: Mapping[str, int]) -> Operation:
         """An operation that reads what comes to its region."""

@@ -11,33 +11,41 @@ from ...stage import Kernel, Stage
 from ..parameters import page_lines
 from ..stages.sizes import Sizes
 from .lines import lines_of, lines_waiting
-from .serve import part_lines, schedule_part_lines, schedule_serve, schedule_sort, serve, sort
-from .stages import ahead
-from .tables import table_lines_ahead
+from .serve import plan, schedule_plan, schedule_serve, schedule_sort, serve, sort
+from .stages import ahead, new_ahead
+from .tables import said_ahead, table_lines_ahead
 
 
 def serving(z: Sizes) -> Stage:
-    """One reader a channel, for all that lies on it, and what sorts its lines."""
+    """One reader a channel, for all that lies on it, and what sorts its lines by a plan of them."""
     C, B, LAYERS, PREFETCH = z.wide.channels, 8 * z.wide.lanes, z.layers, z.wide.prefetch
     held, H, PER, BLOCK = lines_of(z.model, z.wide), z.per_unit, z.wide.across, z.wide.kept_block
-    PAGE, NEW, S = page_lines(z.model, z.wide), max(2, H), max(BLOCK, 1)
-    SIZE, SAID, TABLES = held.size, max(2, held.said), table_lines_ahead(z)
+    PAGE, S, WIDTH, AHEAD = (
+        page_lines(z.model, z.wide),
+        max(BLOCK, 1),
+        z.kept_bits,
+        lines_waiting(z.wide),
+    )
+    SIZE, BACK, TABLES = held.size, written_ahead(z), table_lines_ahead(z)
     jobs = [sum(lines) for lines in zip(held.tables, held.words, strict=True)]
     sizes = B, SIZE, held.factors, jobs[0], sum(jobs[1:4]), jobs[4], H, PAGE, LAYERS
     rows = held.token, held.place, z.model.context, held.said
     reader = Kernel(serve, (*sizes, *rows), schedule_serve)
     front = held.token + held.place + held.factors
-    sorter = Kernel(sort, (B, front, *held.tables, *held.words, H, LAYERS), schedule_sort)
-    SERVE, SORT = reader.template, sorter.template
+    runs = front, *held.tables, *held.words, H, LAYERS, BLOCK
+    planner = Kernel(plan, runs, lambda s: schedule_plan(s, BLOCK > 0))
+    total = front + LAYERS * sum(jobs[:4]) + jobs[4]
+    sorter = Kernel(sort, (B, total, H, LAYERS, WIDTH, BLOCK), schedule_sort)
+    SERVE, SORT, PLAN = reader.template, sorter.template, planner.template
 
     @df.part()
     def part(
-        token: int32, start: int32, weights: UInt(B)[C, SIZE], said_lines: Stream[UInt(B), SAID][C],
+        token: int32, start: int32, weights: UInt(B)[C, SIZE], back_lines: Stream[UInt(B), BACK][C],
         table_lines: Stream[UInt(B), TABLES][C], words: Stream[UInt(B), PREFETCH][C],
-        kept_lines: Stream[UInt(B), 2][C], first_lines: Stream[UInt(B), NEW][C],
-        second_lines: Stream[UInt(B), NEW][C],
+        key_lines: Stream[UInt(WIDTH), AHEAD][C], value_lines: Stream[UInt(WIDTH), AHEAD][C],
     ):  # fmt: skip
         lines: Stream[UInt(B), 2][C]
+        runs: Stream[UInt(28), 4][C]
 
         @df.kernel(mapping=[C], args=[weights])
         def serving(memory: UInt(B)[C, SIZE]):
@@ -52,9 +60,19 @@ def serving(z: Sizes) -> Stage:
                 first = start // PER // S * (S + 1)
                 second = start // PER // S + start // PER + 1
             serve[*SERVE](
-                memory[c], token, start, old, writes, first, second, first_lines[c],
-                second_lines[c], said_lines[c], lines[c],
+                memory[c], token, start, old, writes, first, second, back_lines[c], lines[c],
             )  # fmt: skip
+
+        @df.kernel(mapping=[C])
+        def planning():
+            c = df.get_pid()
+            rows: int32 = (start + PER - 1) // PER
+            old: int32 = rows * 2
+            blocks: int32 = 0
+            with allo.meta_if(BLOCK > 0):
+                blocks = (rows + S - 1) // S
+                old = rows + blocks
+            plan[*PLAN](old, blocks, runs[c])
 
         @df.kernel(mapping=[C])
         def sorting():
@@ -63,40 +81,11 @@ def serving(z: Sizes) -> Stage:
             old: int32 = rows * 2
             with allo.meta_if(BLOCK > 0):
                 old = rows + (rows + S - 1) // S
-            sort[*SORT](old, lines[c], table_lines[c], words[c], kept_lines[c])
+            sort[*SORT](
+                old, runs[c], lines[c], table_lines[c], words[c], key_lines[c], value_lines[c]
+            )
 
-    return Stage(part, (reader, sorter), banks={"weights": 1})
-
-
-def parting(z: Sizes) -> Stage:
-    """One a channel: its lines of the cache as keys and values, that wait for their unit."""
-    C, B, LAYERS, H, PER = (
-        z.wide.channels, 8 * z.wide.lanes, z.layers, z.per_unit, z.wide.across,
-    )  # fmt: skip
-    WIDTH, BLOCK, AHEAD, S = (
-        z.kept_bits,
-        z.wide.kept_block,
-        lines_waiting(z.wide),
-        max(z.wide.kept_block, 1),
-    )
-    kernel = Kernel(part_lines, (B, WIDTH, H, BLOCK, LAYERS), schedule_part_lines)
-    PART = kernel.template
-
-    @df.part()
-    def part(
-        start: int32, kept_lines: Stream[UInt(B), 2][C], key_lines: Stream[UInt(WIDTH), AHEAD][C],
-        value_lines: Stream[UInt(WIDTH), AHEAD][C],
-    ):  # fmt: skip
-        @df.kernel(mapping=[C])
-        def parting():
-            c = df.get_pid()
-            rows: int32 = (start + PER - 1) // PER
-            old: int32 = rows * 2
-            with allo.meta_if(BLOCK > 0):
-                old = rows + (rows + S - 1) // S
-            part_lines[*PART](old, kept_lines[c], key_lines[c], value_lines[c])
-
-    return Stage(part, (kernel,))
+    return Stage(part, (reader, planner, sorter), banks={"weights": 1})
 
 
 def joining(z: Sizes) -> Stage:
@@ -105,7 +94,7 @@ def joining(z: Sizes) -> Stage:
     Of four bits it also tells the steps of what the channel of the token's position holds of its block.
     """
     C, U, K, H, LAYERS = z.wide.channels, z.wide.heads, z.wide.keys, z.per_unit, z.layers
-    KEPT_AHEAD, JOINED, NEW, PER = lines_waiting(z.wide), ahead(z), max(2, H), z.wide.across
+    KEPT_AHEAD, JOINED, NEW, PER = lines_waiting(z.wide), ahead(z), new_ahead(z), z.wide.across
     PH, WIDTH, BLOCK, HALF = PER // K, z.kept_bits, z.wide.kept_block, 4 * z.wide.lanes
     STEPS, S, TELLS = WIDTH - HALF, max(BLOCK, 1), 2 * U if BLOCK else 1
 
@@ -169,41 +158,61 @@ def joining(z: Sizes) -> Stage:
                 turn = (turn << 1) | turn[PH - 1 : PH]
                 at = 0 if at == words - 1 else at + 1
 
-    return Stage(part, also=_pipelined("joining", 2, z.wide.heads))
+    def also(s: Any) -> None:
+        for which in range(2):
+            for u in range(U):
+                s.pipeline(f"joining_{which}_{u}:word")
+
+    return Stage(part, also=also)
 
 
 def returning(z: Sizes) -> Stage:
-    """One a unit: the new key and value of a head go to the channel of the token's position, as two lines."""
+    """One a unit: lines that are written go to its channels.
+
+    The new key and value of a head are two lines, for the channel of the token's position; behind those of
+    all layers come the logits' lines, channel by channel.
+    """
     C, U, H, LAYERS, PER = z.wide.channels, z.wide.heads, z.per_unit, z.layers, z.wide.across
     B, NEW, WIDTH, BLOCK, HALF = (
-        8 * z.wide.lanes,
-        max(2, H),
-        z.kept_bits,
-        z.wide.kept_block,
-        4 * z.wide.lanes,
-    )
+        8 * z.wide.lanes, new_ahead(z), z.kept_bits, z.wide.kept_block, 4 * z.wide.lanes,
+    )  # fmt: skip
     STEPS, S, TELLS = WIDTH - HALF, max(BLOCK, 1), 2 * U if BLOCK else 1
+    SAID, BACK, WAITING = lines_of(z.model, z.wide).said * PER, written_ahead(z), said_ahead(z)
 
     @df.part()
     def part(
         start: int32, befores: Stream[UInt(HALF), NEW][TELLS],
         new_keys: Stream[UInt(WIDTH), NEW][U], new_values: Stream[UInt(WIDTH), NEW][U],
-        first_lines: Stream[UInt(B), NEW][C], second_lines: Stream[UInt(B), NEW][C],
+        said_lines: Stream[UInt(B), WAITING][U], back_lines: Stream[UInt(B), BACK][C],
     ):  # fmt: skip
         @df.kernel(mapping=[U])
         def returning():
             u = df.get_pid()
             own: UInt(8) = start % PER
             slot: UInt(8) = start // PER % S
-            for word in range(H * LAYERS):
-                key: UInt(WIDTH) = new_keys[u].get()
-                value: UInt(WIDTH) = new_values[u].get()
-                first: UInt(B) = key
-                second: UInt(B) = value
-                with allo.meta_if(BLOCK > 0):
+            held: UInt(B) = 0
+            other: UInt(B) = 0
+            is_held: UInt(1) = 0
+            is_second: UInt(1) = 0
+            for word in range(2 * H * LAYERS):
+                with allo.meta_for(PER) as k:
+                    if is_held == 1 and own == k:
+                        back_lines[u * PER + k].put(held)
+                is_held = 1
+                with allo.meta_if(BLOCK == 0):
+                    if is_second == 0:
+                        held = new_keys[u].get()
+                    else:
+                        held = new_values[u].get()
+                with allo.meta_else():
+                    key: UInt(WIDTH) = 0
+                    value: UInt(WIDTH) = 0
                     of_keys: UInt(HALF) = 0
                     of_values: UInt(HALF) = 0
-                    if start > 0:
+                    if is_second == 0:
+                        key = new_keys[u].get()
+                        value = new_values[u].get()
+                    if is_second == 0 and start > 0:
                         of_keys = befores[u].get()
                         of_values = befores[U + u].get()
                     of_keys = 0 if slot == 0 else of_keys
@@ -212,24 +221,30 @@ def returning(z: Sizes) -> Stage:
                         if slot == s:
                             of_keys[STEPS * s : STEPS * s + STEPS] = key[HALF:WIDTH]
                             of_values[STEPS * s : STEPS * s + STEPS] = value[HALF:WIDTH]
-                    first[0:HALF] = of_keys
+                    first: UInt(B) = of_keys
                     first[HALF:B] = of_values
-                    second[0:HALF] = key[0:HALF]
+                    second: UInt(B) = key[0:HALF]
                     second[HALF:B] = value[0:HALF]
+                    held = first if is_second == 0 else other
+                    other = second
+                is_second = is_second ^ 1
+            turn: UInt(8) = own
+            following: UInt(8) = 0
+            for line in range(SAID):
                 with allo.meta_for(PER) as k:
-                    if own == k:
-                        first_lines[u * PER + k].put(first)
-                        second_lines[u * PER + k].put(second)
+                    if turn == k:
+                        back_lines[u * PER + k].put(held)
+                held = said_lines[u].get()
+                turn = following
+                following = 0 if following == PER - 1 else following + 1
+            with allo.meta_for(PER) as k:
+                if turn == k:
+                    back_lines[u * PER + k].put(held)
 
-    return Stage(part, also=_pipelined("returning", 1, z.wide.heads))
+    loops = tuple(f"returning_{u}:{loop}" for u in range(U) for loop in ("word", "line"))
+    return Stage(part, loops=loops)
 
 
-def _pipelined(name: str, kinds: int, units: int) -> Any:
-    """Pipelines the loop over words of every process of a name."""
-
-    def also(s: Any) -> None:
-        for which in range(kinds):
-            for u in range(units):
-                s.pipeline(f"{name}_{which}_{u}:word" if kinds > 1 else f"{name}_{u}:word")
-
-    return also
+def written_ahead(z: Sizes) -> int:
+    """Lines that may wait for the reader of a channel: the new ones of a layer."""
+    return 2 * z.per_unit

@@ -6,9 +6,9 @@ and units of attention, and all that there is once lies in the middle region. Ea
 of a region, with a process at its end that deals words to the channels, or joins theirs. So a word passes a
 border once for all channels behind it.
 
-What puts a word over a border has it in a memory of two words before. So it is offered in the cycle after
-the one in which the FIFO beyond the border has said that it has room, and no path goes there and back.
-The place that is written and the one that is read are counted apart: else the memory would be left out.
+What puts a word over a border puts the one that it took in the iteration before, from a register, and takes
+the next one last. So it is offered in the cycle after the one in which the FIFO beyond the border has said
+that it has room, and no path goes there and back.
 """
 
 from collections.abc import Callable
@@ -24,10 +24,10 @@ from ..stages.linear import HOP
 from ..stages.sizes import Sizes
 from .lines import lines_of
 from .stages import drained
-from .tables import all_table_lines, table_lines_ahead
+from .tables import all_table_lines, said_ahead, table_lines_ahead
 
-KEPT = 3
-"""Cycles in which a word is written to a memory of two, read, and put."""
+KEPT = 1
+"""Cycles in which a word stands in the register from which it is put over a border."""
 
 
 def check_regions(wide: Wide) -> None:
@@ -74,6 +74,12 @@ def stages_over_borders(z: Sizes) -> dict[str, Placed]:
         "given": (head, tuple(heads * units for units in per_unit)),
         "exponents": (float32, (z.layers,) * 3),
         "said": (line, tuple(lines * channels for channels in per_channel)),
+        "lines": (line, tuple(all_table_lines(z) * channels for channels in per_channel)),
+        "sums": (UInt(32 * max(z.wide.regions)), (z.sums // z.wide.channels,) * 3),
+        "mixed": (
+            UInt(32 * (z.wide.vector + z.group)),
+            tuple(heads * _drained_words(z) * units for units in per_unit),
+        ),
     }
     found = {f"{name} hops": _hops(z, name, kind, words) for name, (kind, words) in hops.items()}
     ends = {
@@ -101,14 +107,17 @@ NAMES = {
 
 
 def placement(z: Sizes) -> dict[str, tuple[int, ...]]:
-    """The region of each process that does not lie in the middle, for ``estimate(regions=…)``."""
+    """The region of each process that does not lie in the middle, for ``estimate(regions=…)``.
+
+    What puts words over a border lies where they come from.
+    """
     channels, units = z.wide.region_of(), z.wide.region_of(z.wide.across)
     regions = tuple(range(len(z.wide.regions)))
     ends = (
         "spreading_on", "gathering_in", "lining_in", "asking_on", "giving_on", "factoring_on",
-        "collecting_in", "saying_on",
+        "collecting_in", "saying_on", "hopping_lines", "hopping_sums", "hopping_mixed",
     )  # fmt: skip
-    found = dict.fromkeys(("serving", "sorting", "parting", "element"), channels)
+    found = dict.fromkeys(("serving", "planning", "sorting", "element"), channels)
     found |= dict.fromkeys(("returning", "scoring", "weighing", "mixing"), units)
     return found | {"joining": 2 * units} | dict.fromkeys(ends, regions)
 
@@ -116,15 +125,15 @@ def placement(z: Sizes) -> dict[str, tuple[int, ...]]:
 COMMON = tuple(
     f"{side}_{name}"
     for side in ("near", "over")
-    for name in ("sent", "asked", "given", "exponents", "said")
+    for name in ("sent", "asked", "given", "exponents", "said", "lines", "sums", "mixed")
 )
 """The streams at both ends of what stands between the middle and a border."""
 BEHIND = {
     "spreading": ("sent hops", "spreading on"),
-    "gathering": ("gathering in",),
-    "embedding": ("lining in",),
+    "gathering": ("gathering in", "sums hops"),
+    "embedding": ("lining in", "lines hops"),
     "dealing": ("given hops", "dealing on"),
-    "collecting": ("collecting in",),
+    "collecting": ("collecting in", "mixed hops"),
     "saying": ("said hops", "saying on"),
 }
 """By a stage in the middle, what a word passes beside it."""
@@ -158,7 +167,7 @@ def _pipelined(z: Sizes, *loops: str) -> Callable[[Any], None]:
 
 
 def _hops(z: Sizes, name: str, kind: Any, words: tuple[int, ...]) -> Placed:
-    """Between a process that gives to all regions and each of them."""
+    """Between the middle and each region: what is put over the border is in a register before."""
     R, KIND, WORDS = len(z.wide.regions), kind, words
 
     @df.part()
@@ -166,12 +175,14 @@ def _hops(z: Sizes, name: str, kind: Any, words: tuple[int, ...]) -> Placed:
         @df.kernel(mapping=[R])
         def hopping():
             r = df.get_pid()
-            kept: KIND[2]
-            out: UInt(1) = 0
+            held: KIND = 0
+            is_held: UInt(1) = 0
             for word in range(WORDS[r]):
-                kept[word % 2] = near[r].get()
-                over[r].put(kept[out])
-                out = 1 - out
+                if is_held == 1:
+                    over[r].put(held)
+                held = near[r].get()
+                is_held = 1
+            over[r].put(held)
 
     # Hops of one width are one function, which has the name of one of them.
     stage = Stage(part, also=_pipelined(z, f"hopping_{name}:word"), delay=lambda loops: KEPT)
@@ -214,21 +225,16 @@ def _gathering(z: Sizes) -> Stage:
     BITS, WORDS = 32 * max(z.wide.regions), z.sums // z.wide.channels
 
     @df.part()
-    def part(sums: Stream[int32, 4][C], over_sums: Stream[UInt(BITS), HOP][R]):
+    def part(sums: Stream[int32, 4][C], near_sums: Stream[UInt(BITS), HOP][R]):
         @df.kernel(mapping=[R])
         def gathering_in():
             r = df.get_pid()
-            kept: UInt(BITS)[2]
-            out: UInt(1) = 0
             for word in range(WORDS):
                 joined: UInt(BITS) = 0
                 with allo.meta_for(C) as c:  # noqa: SIM117
                     with allo.meta_if(REGION[c] == r):
-                        first = 32 * (c - SPANS[r][0])
-                        joined[first : first + 32] = sums[c].get()
-                kept[word % 2] = joined
-                over_sums[r].put(kept[out])
-                out = 1 - out
+                        joined[32 * (c - SPANS[r][0]) : 32 * (c - SPANS[r][0]) + 32] = sums[c].get()
+                near_sums[r].put(joined)
 
     return Stage(
         part,
@@ -243,23 +249,21 @@ def _lining(z: Sizes) -> Stage:
     BITS, DEPTH, LINES = 8 * z.wide.lanes, table_lines_ahead(z), all_table_lines(z)
 
     @df.part()
-    def part(table_lines: Stream[UInt(BITS), DEPTH][C], over_lines: Stream[UInt(BITS), HOP][R]):
+    def part(table_lines: Stream[UInt(BITS), DEPTH][C], near_lines: Stream[UInt(BITS), HOP][R]):
         @df.kernel(mapping=[R])
         def lining_in():
             r = df.get_pid()
-            kept: UInt(BITS)[2]
-            out: UInt(1) = 0
-            turn: UInt(8) = SPANS[r][0]
+            # One bit for each turn: no comparison stands in front of the lines that are taken.
+            turn: UInt(C) = 1
             for line in range(LINES * (SPANS[r][1] - SPANS[r][0])):
                 one: UInt(BITS) = 0
                 with allo.meta_for(C) as c:  # noqa: SIM117
                     with allo.meta_if(REGION[c] == r):
-                        if turn == c:
+                        if turn[c - SPANS[r][0] : c - SPANS[r][0] + 1] == 1:
                             one = table_lines[c].get()
-                kept[line % 2] = one
-                over_lines[r].put(kept[out])
-                out = 1 - out
-                turn = SPANS[r][0] if turn == SPANS[r][1] - 1 else turn + 1
+                near_lines[r].put(one)
+                last: UInt(1) = turn[SPANS[r][1] - SPANS[r][0] - 1 : SPANS[r][1] - SPANS[r][0]]
+                turn = (turn << 1) | last
 
     return Stage(
         part,
@@ -317,10 +321,15 @@ def _dealing(z: Sizes) -> Stage:
     )
 
 
+def _drained_words(z: Sizes) -> int:
+    """Words of V sums that a unit gives of a head."""
+    return z.group * z.model.head_dim // z.wide.vector
+
+
 def _collecting(z: Sizes) -> Stage:
     """Takes the sums of a region's units in their order, a word with the weights' totals beside it."""
     U, R, V, G = z.wide.heads, len(z.wide.regions), z.wide.vector, z.group
-    SUMS, TOTALS, WORDS, OUT = 32 * V, 32 * G, G * z.model.head_dim // V, drained(z)
+    SUMS, TOTALS, WORDS, OUT = 32 * V, 32 * G, _drained_words(z), drained(z)
     REGION, SPANS, TURNS = (
         z.wide.region_of(z.wide.across), z.wide.unit_spans, z.layers * z.per_unit,
     )  # fmt: skip
@@ -328,31 +337,25 @@ def _collecting(z: Sizes) -> Stage:
     @df.part()
     def part(
         mixed: Stream[UInt(SUMS), OUT][U], totals: Stream[UInt(TOTALS), 2][U],
-        over_mixed: Stream[UInt(SUMS + TOTALS), HOP][R],
+        near_mixed: Stream[UInt(SUMS + TOTALS), HOP][R],
     ):  # fmt: skip
         @df.kernel(mapping=[R])
         def collecting_in():
             r = df.get_pid()
-            kept: UInt(SUMS + TOTALS)[2]
-            place: UInt(1) = 0
-            out: UInt(1) = 0
             for turn in range(TURNS):
-                for unit in range(SPANS[r][0], SPANS[r][1]):
+                for unit in range(SPANS[r][1] - SPANS[r][0]):
                     for piece in range(WORDS):
                         sums: UInt(SUMS) = 0
                         total: UInt(TOTALS) = 0
                         with allo.meta_for(U) as u:  # noqa: SIM117
                             with allo.meta_if(REGION[u] == r):
-                                if unit == u:
+                                if unit == u - SPANS[r][0]:
                                     sums = mixed[u].get()
-                                if unit == u and piece == 0:
+                                if unit == u - SPANS[r][0] and piece == 0:
                                     total = totals[u].get()
                         both: UInt(SUMS + TOTALS) = sums
                         both[SUMS : SUMS + TOTALS] = total
-                        kept[place] = both
-                        over_mixed[r].put(kept[out])
-                        place = 1 - place
-                        out = 1 - out
+                        near_mixed[r].put(both)
 
     return Stage(
         part,
@@ -382,24 +385,37 @@ def _factoring(z: Sizes) -> Stage:
 
 
 def _saying(z: Sizes) -> Stage:
-    """Gives the channels of a region their lines of logits."""
-    C, R, REGION, SPANS = z.wide.channels, len(z.wide.regions), z.wide.region_of(), z.wide.spans()
-    BITS, HELD = 8 * z.wide.lanes, lines_of(z.model, z.wide).said
-    DEPTH = max(2, HELD)
+    """Gives the units of a region the lines of logits of their channels."""
+    U, R, PER, SPANS = (
+        z.wide.heads, len(z.wide.regions), z.wide.across, z.wide.spans(),
+    )  # fmt: skip
+    REGION, BITS, HELD = z.wide.region_of(PER), 8 * z.wide.lanes, lines_of(z.model, z.wide).said
+    DEPTH = said_ahead(z)
 
     @df.part()
-    def part(over_said: Stream[UInt(BITS), HOP][R], said_lines: Stream[UInt(BITS), DEPTH][C]):
+    def part(over_said: Stream[UInt(BITS), HOP][R], said_lines: Stream[UInt(BITS), DEPTH][U]):
         @df.kernel(mapping=[R])
         def saying_on():
             r = df.get_pid()
-            turn: UInt(8) = SPANS[r][0]
+            held: UInt(BITS) = 0
+            is_held: UInt(1) = 0
+            unit: UInt(8) = SPANS[r][0] // PER
+            following: UInt(8) = SPANS[r][0] // PER
+            place: UInt(8) = 0
             for line in range(HELD * (SPANS[r][1] - SPANS[r][0])):
-                one: UInt(BITS) = over_said[r].get()
-                with allo.meta_for(C) as c:  # noqa: SIM117
-                    with allo.meta_if(REGION[c] == r):
-                        if turn == c:
-                            said_lines[c].put(one)
-                turn = SPANS[r][0] if turn == SPANS[r][1] - 1 else turn + 1
+                with allo.meta_for(U) as u:  # noqa: SIM117
+                    with allo.meta_if(REGION[u] == r):
+                        if is_held == 1 and unit == u:
+                            said_lines[u].put(held)
+                held = over_said[r].get()
+                is_held = 1
+                unit = following
+                if place == PER - 1:
+                    following = (
+                        SPANS[r][0] // PER if following == SPANS[r][1] // PER - 1 else following + 1
+                    )
+                place = 0 if place == PER - 1 else place + 1
+            said_lines[SPANS[r][1] // PER - 1].put(held)
 
     return Stage(
         part,

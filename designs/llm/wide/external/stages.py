@@ -28,7 +28,7 @@ from .attend import (
 def keeping(z: Sizes) -> Stage:
     """Two a unit: keys and values of a unit come ahead of their use, from memories of their own."""
     U, HD, K = z.wide.heads, z.model.head_dim, z.wide.keys
-    CACHE, AHEAD, NEW = z.cache(UInt(8 * HD)), ahead(z), max(2, z.per_unit)
+    CACHE, AHEAD, NEW = z.cache(UInt(8 * HD)), ahead(z), new_ahead(z)
     sizes = HD, z.per_unit, K, z.model.context, z.layers
     kernels = (
         Kernel(keep, sizes, schedule_keep, "keys"),
@@ -58,7 +58,7 @@ def keeping(z: Sizes) -> Stage:
 def scoring(z: Sizes) -> Stage:
     """One a unit: keys come ahead of their use, and each is multiplied with all queries that share it."""
     U, HD, G, K, SCORES = z.wide.heads, z.model.head_dim, z.group, z.wide.keys, _scores(z)
-    AHEAD, NEW, SCORE = ahead(z), max(2, z.per_unit), score_bits(HD)
+    AHEAD, NEW, SCORE = ahead(z), new_ahead(z), score_bits(HD)
     KEPT = z.kept_bits
     own = HD, z.per_unit, G, K, z.layers, SCORE, KEPT, *kept_form(z)
     kernel = Kernel(score_ahead, own, lambda s: schedule_score_ahead(s, G * K > 1))
@@ -120,7 +120,7 @@ def mixing(z: Sizes) -> Stage:
     U, HD, G, K, V, LAYERS = (
         z.wide.heads, z.model.head_dim, z.group, z.wide.keys, z.wide.vector, z.layers,
     )  # fmt: skip
-    AHEAD, NEW, OUT, KEPT = ahead(z), max(2, z.per_unit), drained(z), z.kept_bits
+    AHEAD, NEW, OUT, KEPT = ahead(z), new_ahead(z), drained(z), z.kept_bits
     own = HD, z.per_unit, G, K, V, LAYERS, sum_bits(z.model.context), KEPT
     sizes = *own, *kept_form(z), lane_bits(K)
     kernel = Kernel(mix_ahead, sizes, lambda s: schedule_mix_ahead(s, G * K > 1))
@@ -207,6 +207,14 @@ def drained(z: Sizes) -> int:
 def ahead(z: Sizes) -> int:
     """Words of several keys that may be ahead; where channels hold the cache, their lines wait instead."""
     return 2 if z.is_merged else max(2, z.wide.cache_prefetch // z.wide.keys)
+
+
+def new_ahead(z: Sizes) -> int:
+    """New keys, and values, of a unit that may wait: those of a layer.
+
+    A single one is a register, where lines of the channels wait behind it.
+    """
+    return z.per_unit if z.is_merged else max(2, z.per_unit)
 
 
 def _scores(z: Sizes) -> int:

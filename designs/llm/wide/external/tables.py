@@ -130,30 +130,26 @@ def table_lines_ahead(z: Sizes) -> int:
 def lining(z: Sizes) -> Stage:
     """Takes a line of tables of each channel in turn."""
     C, B = z.wide.channels, 8 * z.wide.lanes
-    TOTAL, SPANS, PLACED = C * all_table_lines(z), z.wide.spans(), bool(z.wide.regions)
+    LINES, SPANS, PLACED = all_table_lines(z), z.wide.spans(), bool(z.wide.regions)
     R, DEPTH = len(SPANS), HOP if PLACED else table_lines_ahead(z)
 
     @df.part()
     def part(table_lines: Stream[UInt(B), DEPTH][R], lined: Stream[UInt(B), 4]):
         @df.kernel(mapping=[1])
         def lining():
-            turn: UInt(8) = 0
-            region: UInt(2) = 0
-            for line in range(TOTAL):
-                one: UInt(B) = 0
-                with allo.meta_for(R) as r:
-                    with allo.meta_if(PLACED):
-                        if region == r:
-                            one = table_lines[r].get()
-                    with allo.meta_else():
-                        if turn == r:
-                            one = table_lines[r].get()
-                lined.put(one)
-                turn = 0 if turn == C - 1 else turn + 1
-                with allo.meta_if(PLACED):
-                    region = 0 if turn < SPANS[0][1] else 1 if turn < SPANS[1][1] else 2
+            for round in range(LINES):
+                for turn in range(C):
+                    one: UInt(B) = 0
+                    with allo.meta_for(R) as r:
+                        with allo.meta_if(PLACED):
+                            if turn >= SPANS[r][0] and turn < SPANS[r][1]:
+                                one = table_lines[r].get()
+                        with allo.meta_else():
+                            if turn == r:
+                                one = table_lines[r].get()
+                    lined.put(one)
 
-    return Stage(part, loops=("lining:line",), delay=lambda loops: loops.depth("lining_0", "line"))
+    return Stage(part, loops=("lining:turn",), delay=lambda loops: loops.depth("lining_0", "turn"))
 
 
 def all_table_lines(z: Sizes) -> int:
@@ -228,13 +224,13 @@ def factoring(z: Sizes) -> Stage:
 
 
 def returning(z: Sizes) -> Stage:
-    """Gives the logits, and with ``top`` the largest of them, back to the channels as lines."""
+    """Gives the logits, and with ``top`` the largest of them, back as lines, which units take to channels."""
     C, B, V, TOP, EVERY = (
         z.wide.channels, 8 * z.wide.lanes, z.wide.vector, z.wide.top, z.wide.all_logits,
     )  # fmt: skip
     held, R = lines_of(z.model, z.wide).said, per_line(z.wide)
-    PLACED, SPANS = bool(z.wide.regions), z.wide.spans()
-    DEPTH, FAN = HOP if PLACED else max(2, held), len(SPANS)
+    SPANS = said_spans(z)
+    DEPTH, FAN = HOP if z.wide.regions else said_ahead(z), len(SPANS)
     ALL, TOTAL = (z.outputs // V if EVERY else 0), held * C * R
 
     @df.part()
@@ -247,7 +243,6 @@ def returning(z: Sizes) -> Stage:
             line: UInt(B) = 0
             at: UInt(8) = 0
             turn: UInt(8) = 0
-            region: UInt(2) = 0
             for out in range(TOTAL):
                 word: UInt(32 * V) = 0
                 with allo.meta_if(EVERY):
@@ -264,16 +259,10 @@ def returning(z: Sizes) -> Stage:
                 above: UInt(B) = word
                 line = (line >> (32 * V)) | (above << (B - 32 * V))
                 with allo.meta_for(FAN) as f:
-                    with allo.meta_if(PLACED):
-                        if region == f and at == R - 1:
-                            said_lines[f].put(line)
-                    with allo.meta_else():
-                        if turn == f and at == R - 1:
-                            said_lines[f].put(line)
+                    if turn >= SPANS[f][0] and turn < SPANS[f][1] and at == R - 1:
+                        said_lines[f].put(line)
                 following: UInt(8) = 0 if turn == C - 1 else turn + 1
                 turn = following if at == R - 1 else turn
-                with allo.meta_if(PLACED):
-                    region = 0 if turn < SPANS[0][1] else 1 if turn < SPANS[1][1] else 2
                 at = 0 if at == R - 1 else at + 1
 
     return Stage(
@@ -282,3 +271,16 @@ def returning(z: Sizes) -> Stage:
         registers=("saying:block",) if EVERY else (),
         delay=lambda loops: loops.depth("saying_0", "out") + held,
     )
+
+
+def said_spans(z: Sizes) -> tuple[tuple[int, int], ...]:
+    """The channels whose lines of logits go one way: those of a region, or else of a unit of attention."""
+    if z.wide.regions:
+        return z.wide.spans()
+    each = z.wide.across
+    return tuple((unit * each, unit * each + each) for unit in range(z.wide.heads))
+
+
+def said_ahead(z: Sizes) -> int:
+    """Lines of logits that may wait for a unit's channels: all of them, as readers write them in the end."""
+    return max(2, lines_of(z.model, z.wide).said * z.wide.across)
