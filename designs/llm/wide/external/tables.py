@@ -137,17 +137,25 @@ def lining(z: Sizes) -> Stage:
     def part(table_lines: Stream[UInt(B), DEPTH][R], lined: Stream[UInt(B), 4]):
         @df.kernel(mapping=[1])
         def lining():
-            for round in range(LINES):
-                for turn in range(C):
-                    one: UInt(B) = 0
-                    with allo.meta_for(R) as r:
-                        with allo.meta_if(PLACED):
+            with allo.meta_if(PLACED):
+                for round in range(LINES):
+                    for turn in range(C):
+                        one: UInt(B) = 0
+                        with allo.meta_for(R) as r:
                             if turn >= SPANS[r][0] and turn < SPANS[r][1]:
                                 one = table_lines[r].get()
-                        with allo.meta_else():
-                            if turn == r:
-                                one = table_lines[r].get()
-                    lined.put(one)
+                        lined.put(one)
+            with allo.meta_else():
+                # One bit for each turn: no comparison stands in front of the lines that are taken.
+                whose: UInt(C) = 1
+                for turn in range(LINES * C):
+                    line: UInt(B) = 0
+                    with allo.meta_for(C) as c:
+                        if whose[c : c + 1] == 1:
+                            line = table_lines[c].get()
+                    lined.put(line)
+                    last: UInt(1) = whose[C - 1 : C]
+                    whose = (whose << 1) | last
 
     return Stage(part, loops=("lining:turn",), delay=lambda loops: loops.depth("lining_0", "turn"))
 
