@@ -38,8 +38,10 @@ def shrink_private_arrays(
 
 def shrink_inner_arrays(chain: Sequence[ir.Operation]) -> None:
     """Shrink arrays that are made in each iteration of ``chain`` to the elements that it touches."""
-    for op in body_operations(chain[-1]):
-        if op.name == "memref.alloc" and _shrinks(op, chain):
+    # Where one shrinks, its accesses become others: the body is read before.
+    made = [op for op in body_operations(chain[-1]) if op.name == "memref.alloc"]
+    for op in made:
+        if _shrinks(op, chain):
             _shrink(op, chain)
 
 
