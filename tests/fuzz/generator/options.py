@@ -55,7 +55,6 @@ LEFT_OUT = {
     "timeout": "it limits tools",
     "warnings": "it is about what is said, not about what is built",
     "fallback": "it is about the vendors' tools",
-    "regions": "it is about estimates, not about what is built",
     "progress": "it shows lines of the vendors' tools",
     "link": "it is outside of the design, in the shell of a board",
     "board": "it sets device= and clock_mhz=, which are drawn",
