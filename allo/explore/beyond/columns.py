@@ -23,7 +23,7 @@ from .hoist import hoisted
 from .lanes import with_lanes
 from .merged import has_triangle, merged, outermost, roots
 from .pieces import steps_of_cuts
-from .rows import ONE, SHARE, SHARED, steps_of_rows
+from .rows import SHARED, seconds_of_one, steps_of_rows
 
 PIECES = 2, 1, 3
 """Into how many pieces rows are cut, in the order in which they are tried."""
@@ -60,8 +60,7 @@ def _build(search: Builder, kernel: Kernel, before: list[Step], limit: int) -> N
     loops = next(hoisted(kernel, SHARED))
     blocks = {n: blocks_inside(search, kernel, n, place, {}) for n, place in loops.items()}
     for more in range(TRIES):
-        left = search.asked.seconds - search.elapsed
-        most = min(left - (1 - SHARE) * search.asked.seconds, ONE * left)
+        most = seconds_of_one(search)
         if most <= 0:
             return
         steps = steps_of_rows(

@@ -136,6 +136,12 @@ def ways_of_tasks(
     return [False, True] if sum(alone) < CLEARLY * max(ends) else [True, False]
 
 
+def seconds_of_one(search: Builder) -> float:
+    """What one report may take of the time until which designs are tried; none is left at 0 or below."""
+    left = search.asked.seconds - search.elapsed
+    return min(left - (1 - SHARE) * search.asked.seconds, ONE * left)
+
+
 def _narrow(
     search: Builder, kernel: Kernel, loops: dict[int, int], before: list[Step], *, dataflow: bool
 ) -> None:
@@ -150,8 +156,7 @@ def _narrow(
     interval = least_interval(search.asked.limits.dsp, blocks.values(), dataflow=dataflow)
     fits, tried = False, set[int]()
     for _ in range(TRIES):
-        all_left = search.asked.seconds - search.elapsed
-        left = min(all_left - (1 - SHARE) * search.asked.seconds, ONE * all_left)
+        left = seconds_of_one(search)
         if interval < 1 or interval in tried or left <= 0:
             return
         tried.add(interval)

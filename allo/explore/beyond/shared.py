@@ -21,7 +21,7 @@ from ..model.units import Units
 from .builder import Builder
 from .lanes import with_lanes
 from .merged import has_triangle, outermost, roots
-from .rows import ONE, SHARE, blocks_of, steps_of_rows
+from .rows import blocks_of, seconds_of_one, steps_of_rows
 
 TRIES = 3
 """How many intervals are tried."""
@@ -60,8 +60,7 @@ def _build(search: Builder, kernel: Kernel, band: str, before: list[Step], limit
     whole = next(nest for nest in roots(kernel) if nest.band == band)
     own = {n: blocks_inside(kernel, search.units, n) for n in loops}
     for more in range(TRIES):
-        left = search.asked.seconds - search.elapsed
-        most = min(left - (1 - SHARE) * search.asked.seconds, ONE * left)
+        most = seconds_of_one(search)
         if most <= 0:
             return
         intervals = {n: max(1, ceil(taken / limit)) for n, taken in own.items()}

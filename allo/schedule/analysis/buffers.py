@@ -25,7 +25,11 @@ from ..resolve import buffers_of
 
 def fresh_name(function: ir.Operation, wanted: str) -> str:
     """``wanted``, or with ``_1``, ``_2`` … where a buffer of the function has that name."""
-    taken = buffers_of(function)
+    return free_name(wanted, buffers_of(function))
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """``wanted``, or with ``_1``, ``_2`` … where that is taken."""
     name, number = wanted, 0
     while name in taken:
         number += 1

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import is_loop, parent_of, string_attribute, walk
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of, entry_of, has_body, symbol
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError
+from allo.schedule.analysis.buffers import free_name
 from allo.schedule.bands import bands_of
 from allo.schedule.handles import FunctionName
 from allo.schedule.primitive import primitive
@@ -111,7 +110,7 @@ def _replace(s: ScheduleState, func: str, function: ir.Operation, call: ir.Opera
     for op in moved:
         op.move_before(call)
         if is_loop(op) and (band := string_attribute(op, "op_name")) is not None:
-            name = _free(band, bands)
+            name = free_name(band, bands)
             bands.add(name)
             op.attributes["op_name"] = ir.StringAttr.get(name)
     copy.erase()
@@ -125,14 +124,6 @@ def _replace(s: ScheduleState, func: str, function: ir.Operation, call: ir.Opera
             _name_access(each, names)
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    found, number = name, 0
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
-
-
 def _name_result(
     s: ScheduleState, op: ir.Operation, buffers: dict[str, ir.Value], old: str, new: str
 ) -> None:
@@ -141,7 +132,7 @@ def _name_result(
         return
     if (before := string_attribute(op, "name")) is None:
         return
-    name = _free(before, buffers)
+    name = free_name(before, buffers)
     buffers[name] = op.results[0]
     op.attributes["name"] = ir.StringAttr.get(name)
     if f"{old}{before}" in s.partitioned_arrays:
