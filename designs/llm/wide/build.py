@@ -51,6 +51,7 @@ def _kept(z: Sizes) -> dict[str, Stage]:
     if z.is_merged:
         return {
             "joining": channels.joining(z),
+            "handing": channels.handing(z),
             "returning": channels.returning(z),
         }
     return {"keeping": external.keeping(z)} if z.is_outside else {}

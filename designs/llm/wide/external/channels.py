@@ -177,13 +177,13 @@ def returning(z: Sizes) -> Stage:
         8 * z.wide.lanes, new_ahead(z), z.kept_bits, z.wide.kept_block, 4 * z.wide.lanes,
     )  # fmt: skip
     STEPS, S, TELLS = WIDTH - HALF, max(BLOCK, 1), 2 * U if BLOCK else 1
-    SAID, BACK, WAITING = lines_of(z.model, z.wide).said * PER, written_ahead(z), said_ahead(z)
+    SAID, BACK = lines_of(z.model, z.wide).said * PER, written_ahead(z)
 
     @df.part()
     def part(
         start: int32, befores: Stream[UInt(HALF), NEW][TELLS],
         new_keys: Stream[UInt(WIDTH), NEW][U], new_values: Stream[UInt(WIDTH), NEW][U],
-        said_lines: Stream[UInt(B), WAITING][U], back_lines: Stream[UInt(B), BACK][C],
+        handed_lines: Stream[UInt(B), 2][U], back_lines: Stream[UInt(B), BACK][C],
     ):  # fmt: skip
         @df.kernel(mapping=[U])
         def returning():
@@ -234,7 +234,7 @@ def returning(z: Sizes) -> Stage:
                 with allo.meta_for(PER) as k:
                     if turn == k:
                         back_lines[u * PER + k].put(held)
-                held = said_lines[u].get()
+                held = handed_lines[u].get()
                 turn = following
                 following = 0 if following == PER - 1 else following + 1
             with allo.meta_for(PER) as k:
@@ -243,6 +243,27 @@ def returning(z: Sizes) -> Stage:
 
     loops = tuple(f"returning_{u}:{loop}" for u in range(U) for loop in ("word", "line"))
     return Stage(part, loops=loops)
+
+
+def handing(z: Sizes) -> Stage:
+    """One a unit: lines of logits come from the memory in which they wait.
+
+    So a channel that has no room holds up a stream of two lines, and not all registers behind that memory.
+    """
+    U, B, WAITING = z.wide.heads, 8 * z.wide.lanes, said_ahead(z)
+    SAID = lines_of(z.model, z.wide).said * z.wide.across
+
+    @df.part()
+    def part(
+        said_lines: Stream[UInt(B), WAITING][U], handed_lines: Stream[UInt(B), 2][U],
+    ):  # fmt: skip
+        @df.kernel(mapping=[U])
+        def handing_said():
+            u = df.get_pid()
+            for line in range(SAID):
+                handed_lines[u].put(said_lines[u].get())
+
+    return Stage(part, loops=tuple(f"handing_said_{u}:line" for u in range(U)))
 
 
 def written_ahead(z: Sizes) -> int:

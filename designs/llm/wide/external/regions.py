@@ -118,7 +118,8 @@ def placement(z: Sizes) -> dict[str, tuple[int, ...]]:
         "collecting_in", "saying_on", "hopping_lines", "hopping_sums", "hopping_mixed",
     )  # fmt: skip
     found = dict.fromkeys(("serving", "planning", "sorting", "element"), channels)
-    found |= dict.fromkeys(("returning", "scoring", "weighing", "mixing"), units)
+    of_units = "handing_said", "returning", "scoring", "handing", "weighing", "mixing"
+    found |= dict.fromkeys(of_units, units)
     return found | {"joining": 2 * units} | dict.fromkeys(ends, regions)
 
 

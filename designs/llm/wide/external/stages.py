@@ -79,7 +79,11 @@ def scoring(z: Sizes) -> Stage:
 
 
 def weighing(z: Sizes) -> Stage:
-    """One a unit: weights of softmax."""
+    """One a unit: weights of softmax.
+
+    Where channels hold the cache, scores of a head wait in block RAM, and ``handing`` takes them from there:
+    whether a peak has come then moves a word of two, and not all registers behind that memory.
+    """
     U, G, K, H, LAYERS, MERGED = (
         z.wide.heads, z.group, z.wide.keys, z.per_unit, z.layers, z.is_merged,
     )  # fmt: skip
@@ -95,6 +99,14 @@ def weighing(z: Sizes) -> Stage:
         totals: Stream[UInt(32 * G), 2][U],
     ):  # fmt: skip
         with allo.meta_if(MERGED):
+            handed: Stream[Int(SCORE)[G * K], 2][U]
+
+            @df.kernel(mapping=[U])
+            def handing():
+                u = df.get_pid()
+                words: int32 = (start // K + 1) * (H * LAYERS)
+                for word in range(words):
+                    handed[u].put(scores[u].get())
 
             @df.kernel(mapping=[U])
             def weighing():
@@ -102,7 +114,7 @@ def weighing(z: Sizes) -> Stage:
                 own: float32[LAYERS]
                 for layer in range(LAYERS):
                     own[layer] = exponents[u].get()
-                weigh_ahead[*WEIGH](scores[u], peaks[u], start, own, shares[u], totals[u])
+                weigh_ahead[*WEIGH](handed[u], peaks[u], start, own, shares[u], totals[u])
 
         with allo.meta_else():
 
@@ -112,7 +124,8 @@ def weighing(z: Sizes) -> Stage:
                 weigh_ahead[*WEIGH](scores[u], peaks[u], start, factors[u], shares[u], totals[u])
 
     banks = {} if MERGED else {"exponents": 1}
-    return Stage(part, (kernel,), banks=banks, delay=_key(kernel))
+    loops = tuple(f"handing_{u}:word" for u in range(U)) if MERGED else ()
+    return Stage(part, (kernel,), loops=loops, banks=banks, delay=_key(kernel))
 
 
 def mixing(z: Sizes) -> Stage:

@@ -128,16 +128,23 @@ def table_lines_ahead(z: Sizes) -> int:
 
 
 def lining(z: Sizes) -> Stage:
-    """Takes a line of tables of each channel in turn."""
+    """Takes a line of tables of each channel in turn.
+
+    Without regions few channels are one group, whose lines have a stream of their own: who waits for all
+    channels in one cycle would hold up the memories in which their lines wait.
+    """
     C, B = z.wide.channels, 8 * z.wide.lanes
     LINES, SPANS, PLACED = all_table_lines(z), z.wide.spans(), bool(z.wide.regions)
     R, DEPTH = len(SPANS), HOP if PLACED else table_lines_ahead(z)
+    EACH = of_group(C)
+    F = C // EACH
 
     @df.part()
     def part(table_lines: Stream[UInt(B), DEPTH][R], lined: Stream[UInt(B), 4]):
-        @df.kernel(mapping=[1])
-        def lining():
-            with allo.meta_if(PLACED):
+        with allo.meta_if(PLACED):
+
+            @df.kernel(mapping=[1])
+            def lining():
                 for round in range(LINES):
                     for turn in range(C):
                         one: UInt(B) = 0
@@ -145,19 +152,49 @@ def lining(z: Sizes) -> Stage:
                             if turn >= SPANS[r][0] and turn < SPANS[r][1]:
                                 one = table_lines[r].get()
                         lined.put(one)
-            with allo.meta_else():
+
+        with allo.meta_else():
+            groups: Stream[UInt(B), 2][F]
+
+            @df.kernel(mapping=[F])
+            def lining():
+                f = df.get_pid()
                 # One bit for each turn: no comparison stands in front of the lines that are taken.
-                whose: UInt(C) = 1
-                for turn in range(LINES * C):
+                whose: UInt(EACH) = 1
+                for turn in range(LINES * EACH):
                     line: UInt(B) = 0
-                    with allo.meta_for(C) as c:
+                    with allo.meta_for(EACH) as c:
                         if whose[c : c + 1] == 1:
-                            line = table_lines[c].get()
-                    lined.put(line)
-                    last: UInt(1) = whose[C - 1 : C]
+                            line = table_lines[f * EACH + c].get()
+                    groups[f].put(line)
+                    last: UInt(1) = whose[EACH - 1 : EACH]
                     whose = (whose << 1) | last
 
-    return Stage(part, loops=("lining:turn",), delay=lambda loops: loops.depth("lining_0", "turn"))
+            @df.kernel(mapping=[1])
+            def ordering():
+                which: UInt(F) = 1
+                place: UInt(8) = 0
+                for line in range(LINES * C):
+                    one: UInt(B) = 0
+                    with allo.meta_for(F) as f:
+                        if which[f : f + 1] == 1:
+                            one = groups[f].get()
+                    lined.put(one)
+                    last: UInt(1) = which[F - 1 : F]
+                    which = (which << 1) | last if place == EACH - 1 else which
+                    place = 0 if place == EACH - 1 else place + 1
+
+    def delay(loops: Loops) -> float:
+        found = loops.depth("lining_0", "turn")
+        return found if PLACED else found + loops.depth("ordering_0", "line")
+
+    takes = ("lining:turn",) if PLACED else tuple(f"lining_{f}:turn" for f in range(F))
+    return Stage(part, loops=takes if PLACED else (*takes, "ordering:line"), delay=delay)
+
+
+def of_group(channels: int, most: int = 8) -> int:
+    """Channels of a group, of which there are as few as may be that have so many at most."""
+    return max(each for each in range(1, min(most, channels) + 1) if channels % each == 0)
 
 
 def all_table_lines(z: Sizes) -> int:
