@@ -155,6 +155,15 @@ void Engine::put(int number, Time t) {
   pushed(channel.fifo, t);
 }
 
+// Ask without waiting: what the stream shows in this cycle is the answer.
+void Engine::attempt(Process& process, const std::int32_t* op, Time t) {
+  int number = process.channels[op[1]];
+  Channel& channel = channels[number];
+  process.answer = channel.putting ? can_put(channel, t) : can_get(channel, t);
+  if (process.answer && op[0] == kTryGet) get(number, t);
+  if (process.answer && op[0] == kTryPut) put(number, t);
+}
+
 bool Engine::blocked(Process& process, int number, Time t) {
   process.waits_for = number;
   Channel& channel = channels[number];
@@ -301,6 +310,11 @@ bool Engine::steps(Process& process, const std::int32_t* code, Time t) {
           }
         }
         continue;
+      case kTryGet:
+      case kTryPut:
+      case kSee:
+        attempt(process, op, t);
+        break;
       case kGet:
         channel = process.channels[op[1]];
         if (!can_get(channels[channel], t)) return blocked(process, channel, t);

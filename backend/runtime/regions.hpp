@@ -23,7 +23,7 @@ enum Record : std::int32_t { kWait = -1, kDrain = -2, kCall = -3, kEnd = -4, kSe
 
 // What a variant of a body is made of; see variants.py, which writes it.
 enum Kind : std::int32_t { kSteps = 0, kPipe = 1 };
-enum Step : std::int32_t { kGet, kPut, kAdvance, kAsk, kLate, kGranted };
+enum Step : std::int32_t { kGet, kPut, kAdvance, kAsk, kLate, kGranted, kTryGet, kTryPut, kSee };
 enum Front : std::int32_t { kTake, kGive, kPromised };
 
 enum class Status : std::int32_t { kDone = 0, kDeadlock = 1, kHungry = 2, kTooLong = 3, kTooMuch = 4 };
@@ -113,14 +113,14 @@ struct Process {
   std::vector<std::int32_t> channels;  // of this process, by the numbers in variants
   std::vector<std::int32_t> children;
   Trace trace;
-  int entity = -1, result = 0;
+  int entity = -1;
   // Where it is: record, repetition, place in the variant, cycle.
   std::int64_t record = 0, turn = 0;
   int place = 0;
   Time cursor = 0, reached = 0, issued = kNever, begun = 0;
   int waits_for = -1;  // channel, -2 for a child
-  bool running = false, fresh = true, answered = false;
-  std::int32_t answer = 0;
+  bool running = false;
+  std::int32_t answer = 0;  // whether what it has asked for last without waiting was there
   Time wake = kNever;
 };
 
@@ -202,6 +202,7 @@ class Engine {
   bool can_put(Channel& channel, Time t);
   void get(int channel, Time t);
   void put(int channel, Time t);
+  void attempt(Process& process, const std::int32_t* op, Time t);
   bool act(int process, Time t);
   bool steps(Process& process, const std::int32_t* code, Time t);
   bool granted(const Process& process, const std::int32_t* asks, int count, Time t) const;

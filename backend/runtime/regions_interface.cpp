@@ -6,7 +6,7 @@ using allo::Engine;
 
 extern "C" {
 
-std::int32_t allo_regions_abi() { return 1; }
+std::int32_t allo_regions_abi() { return 2; }
 Engine* allo_regions_new() { return new Engine(); }
 void allo_regions_free(Engine* engine) { delete engine; }
 
@@ -122,6 +122,10 @@ std::int32_t allo_regions_run(Engine* engine) { return static_cast<std::int32_t>
 
 std::int32_t allo_regions_hungry(const Engine* engine) {
   return engine->hungry < 0 ? -1 : engine->processes[engine->hungry].entity;
+}
+
+std::int32_t allo_regions_answer(const Engine* engine, std::int32_t entity) {
+  return engine->processes[engine->entities[entity].index].answer;
 }
 
 void allo_regions_feed(Engine* engine, std::int32_t entity, const std::int32_t* records,

@@ -19,6 +19,7 @@ from .follow.tracer import CHUNK, Budget, Queue
 from .graph import Member, RegionGraph
 from .native import Engine, Ints
 from .refusal import Unforeseen
+from .sharing import refuse_shared
 
 
 @dataclass(slots=True)
@@ -29,6 +30,10 @@ class Build:
         modules: compiled functions and regions by module, callees first.
         late: whether the places of puts are given back a cycle later.
         again: whether the run is not the first one.
+
+    Attributes:
+        timed: whether what is found without waiting decides, so that processes are followed while the engine
+            runs (:mod:`.live`).
     """
 
     modules: Mapping[str, CompiledModule]
@@ -44,6 +49,7 @@ class Build:
     processes: list[Process] = field(default_factory=list)
     regions: list[Nested] = field(default_factory=list)
     queue_fifo: dict[int, int] = field(default_factory=dict)
+    timed: bool = False
     root: Process | Nested | None = None
     _ports: int = 0
     _outer: list[Queue] = field(default_factory=list)
@@ -111,7 +117,7 @@ class Build:
             nested.fifos.append(fifos[-1])
             nested.queues.append(Queue())
             self.queue_fifo[id(nested.queues[-1])] = fifos[-1]
-        self._refuse_shared(module, graph)
+        refuse_shared(self.modules, module, self.needs[name].arrays)
         ports = self._ports
         self._ports += len(graph.ports)
         never = [m.endless or self.modules[m.module].interface.endless for m in graph.members]
@@ -186,30 +192,6 @@ class Build:
             inner.clients.places = given
             self._pass_clients(inner)
 
-    def _refuse_shared(self, module: CompiledModule, graph: RegionGraph) -> None:
-        """Refuse ports that processes wait for, and memories that decide and that several use at once."""
-        users: dict[int, list[Member]] = {}
-        crowded = {user.member for users in graph.ports for user in users}
-        for place, member in enumerate(graph.members):
-            nested = self.modules[member.module].graph is not None
-            loops = graph.turns is not None or graph.external
-            if member.shares and (nested or loops or place not in crowded):
-                raise Unforeseen(
-                    f"{member.callee} waits for ports of memories that others use in the same cycle",
-                    member.place or module.function.place,
-                )
-            for number in member.arrays:
-                users.setdefault(number, []).append(member)
-        needs = self.needs[module.interface.module]
-        for number, members in users.items():
-            together = [m for m in members if not m.after]
-            if number in needs.arrays and len(together) > 1 and graph.turns is None:
-                name = module.function.arrays[number].name
-                raise Unforeseen(
-                    f"the words of {name}, which several processes use at once, decide what they do",
-                    module.function.place,
-                )
-
     # --- processes -------------------------------------------------------------------
 
     def _process(
@@ -243,6 +225,7 @@ class Build:
         if module.interface.bounds:
             raise Unforeseen("it checks subscripts while it runs", module.function.place)
         frame = Frame(process, module, code)
+        self.timed |= code.timed
         for stream, fifo in zip(module.function.streams, fifos, strict=True):
             number, putting = stream.number, stream.direction == "put"
             buffer = code.buffers.get(number, 0)
@@ -356,7 +339,8 @@ class Build:
             self.follow([root])
         elif root is not None:
             root.run(inputs.arrays, inputs.scalars)
-        self.finish()
+        if not self.timed:
+            self.finish()
 
     def repeats(self, process: Process) -> bool:
         """Whether all runs of a process are the same."""
@@ -371,7 +355,7 @@ class Build:
 
     def shared_trace(self, process: Process) -> bool:
         """Whether a process does what another one does, whose trace is there."""
-        if not self.repeats(process) or process.endless:
+        if self.timed or not self.repeats(process) or process.endless:
             return False
         if process.over:
             return True  # its first run is that of all
@@ -386,7 +370,7 @@ class Build:
 
     def follow(self, started: Sequence[Process]) -> None:
         """Follow processes to their ends; one that never ends until others need no more of it."""
-        for process in started:
+        for process in started if not self.timed else ():
             if not process.endless:
                 while not process.over:
                     self._advance(process)
@@ -403,7 +387,7 @@ class Build:
             if waiting is None or waiting or current.over:
                 stack.pop()
                 continue
-            giver = waiting.producer
+            giver = waiting.producer if isinstance(waiting, Queue) else None
             if giver is None or giver.over or giver in stack or giver.life is None:
                 current.give_up()
                 stack.pop()

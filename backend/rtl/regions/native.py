@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import functools
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from allo.dialects.processes.native_libraries import load_library
 
-_ABI = 1
+_ABI = 2
 _LIBRARY = "liballo_regions.so"
 _SOURCES = ("regions.cpp", "regions_starts.cpp", "regions_interface.cpp")
 _HEADERS = ("regions.hpp", "regions_agenda.hpp")
@@ -161,6 +162,16 @@ class Engine:
         self._kept["trace", entity] = records
         size = ctypes.c_int64(len(records) // 2)
         self._call.allo_regions_feed(self._handle, entity, _pointer(records), size)
+
+    def feed_more(self, entity: int, records: array[int]) -> None:
+        """The same without a copy: they stay where they are until the process is fed again."""
+        where, count = records.buffer_info()
+        size = ctypes.c_int64(count // 2)
+        self._call.allo_regions_feed(self._handle, entity, ctypes.c_void_p(where), size)
+
+    def answer(self, entity: int) -> int:
+        """Whether what a process has asked for last, without waiting, was there."""
+        return int(self._call.allo_regions_answer(self._handle, entity))
 
     @property
     def end(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -13,12 +15,13 @@ from allo.dialects.reports.figures import place_text
 from allo.dialects.reports.regions import FifoReport, ProcessReport, RegionReport, ThrottleReport
 
 from ..compiled import CompiledModule
+from ..graph.regions import Function
 from .build import Build
-from .follow.bodies import refuse_tries
 from .follow.instances import MANY, Inputs, Process
 from .follow.needs import deciding_inputs, find_needs
 from .follow.tracer import Budget
-from .native import Longs, Status
+from .live import Live, refuse_turns
+from .native import Engine, Longs, Status
 from .refusal import Unforeseen
 from .throttles import chain_of_waits
 
@@ -98,11 +101,14 @@ class RegionPrediction:
             PredictionError: there is no FIFO of a name, or a depth is none.
             DeadlockError: no process can go on with these depths.
         """
-        return self._model.prediction(self._model.depths_of(depths))
+        with _told(self._model.function, "predict"):
+            return self._model.prediction(self._model.depths_of(depths))
 
 
 class RegionModel:
     """A design whose processes have been followed once: a change of depths costs no more than their times.
+
+    Where what is found without waiting decides, every run follows them anew.
 
     Args:
         again: whether the run is not the first one, which may have initial words to copy.
@@ -122,8 +128,7 @@ class RegionModel:
         events: int = 0,
     ) -> None:
         modules, top = compiled.modules, compiled.top
-        for module in modules.values():
-            refuse_tries(module)
+        self.function = modules[top].function
         needs = find_needs(modules)
         if inputs is None:
             deciding = deciding_inputs(modules[top], needs[top])
@@ -132,11 +137,20 @@ class RegionModel:
                     f"values of {', '.join(deciding)} decide what it does", given=False
                 )
             inputs = Inputs.none(modules[top])
-        budget = Budget(records)
-        self.build = Build(modules, top, compiled.late, budget, inputs, again, needs=needs)
         self._events = events
-        self.build.make()
-        self.build.follow_all()
+
+        def begun() -> Build:
+            given = replace(inputs, arrays=deepcopy(inputs.arrays))
+            build = Build(modules, top, compiled.late, Budget(records), given, again, needs=needs)
+            build.make()
+            if build.timed:
+                refuse_turns(build.regions)
+            build.follow_all()
+            return build
+
+        self._begun = begun
+        self._used = False
+        self.build = begun()
         self.depths = np.array([MANY if f.outside else f.depth for f in self.build.fifos], np.int64)
 
     def depths_of(self, depths: Mapping[str, int]) -> Longs:
@@ -164,16 +178,23 @@ class RegionModel:
         """
         engine = self.build.engine
         engine.set_depths(self.depths if depths is None else depths)
-        status = engine.run(self.build.top_entity, limit, self._events)
-        while status is Status.HUNGRY:
-            if not self.build.feed(engine.hungry()):
-                return None
-            status = engine.resume()
+        if self.build.timed:
+            status = Live(self.build).run(limit, self._events)
+        else:
+            status = self._run(engine, limit)
         if status is Status.TOO_MUCH:
             raise Unforeseen(
                 "more words pass than a report follows; `predict()` of the module does"
             )
         return engine.end if status is Status.DONE else None
+
+    def _run(self, engine: Engine, limit: int) -> Status:
+        status = engine.run(self.build.top_entity, limit, self._events)
+        while status is Status.HUNGRY:
+            if not self.build.feed(engine.hungry()):
+                return Status.DEADLOCK
+            status = engine.resume()
+        return status
 
     def prediction(self, depths: Longs | None = None) -> RegionPrediction:
         """The whole of a run.
@@ -182,6 +203,9 @@ class RegionModel:
             DeadlockError: no process can go on.
         """
         depths = self.depths if depths is None else depths
+        if self.build.timed and self._used:
+            self.build = self._begun()
+        self._used = True
         engine = self.build.engine
         engine.keep_waits(True)
         cycles = self.cycles(depths)
@@ -254,7 +278,9 @@ def predict(
         PredictionError: the model cannot tell; the message says why.
         DeadlockError: no process can go on.
     """
-    return model_of(design, inputs, again=again).prediction()
+    model = model_of(design, inputs, again=again)
+    with _told(model.function, "predict"):
+        return model.prediction()
 
 
 def model_of(
@@ -274,9 +300,24 @@ def model_of(
         raise PredictionError(
             "The design has been kept without its schedules.", help="build it anew."
         )
-    function = compiled.modules[compiled.top].function
+    with _told(compiled.modules[compiled.top].function, asked):
+        model = RegionModel(compiled, inputs, again=again)
+        if model.build.timed and asked == "size_fifos":
+            raise Unforeseen(
+                "its processes do other things with other depths of the FIFOs they ask"
+            )
+        return model
+
+
+@contextmanager
+def _told(function: Function, asked: str) -> Iterator[None]:
+    """Tell a user why the model cannot tell.
+
+    Raises:
+        PredictionError: it cannot.
+    """
     try:
-        return RegionModel(compiled, inputs, again=again)
+        yield
     except Unforeseen as why:
         help = "a simulation counts them."
         if not why.given:

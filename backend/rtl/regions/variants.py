@@ -17,7 +17,7 @@ from ..graph.regions import Function
 from ..plan.stream_order import direct_of, front_of, operations_of, words_of
 
 STEPS, PIPE = 0, 1
-GET, PUT, ADVANCE, ASK, LATE, GRANTED = range(6)
+GET, PUT, ADVANCE, ASK, LATE, GRANTED, TRY_GET, TRY_PUT, SEE = range(9)
 TAKE, GIVE, PROMISED = range(3)
 
 
@@ -35,6 +35,18 @@ class Request:
     time: int
     place: Place
     condition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Stream operations of a body, by their places in the order in which they happen.
+
+    ``last``: whether the body ends behind them.
+    """
+
+    first: int
+    end: int
+    last: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,12 +126,48 @@ def steps_code(
             at = time
         for node in steps.get(time, []):
             if node.number not in left_out and node.stream is not None:
-                kind = GET if node.kind == "get" else PUT
-                rows.append((kind, channels[node.stream.number]))
+                rows.append((step_of(node), channels[node.stream.number]))
         if time in shape.late:
             rows.append((LATE, 0))
         rows += asks(asked.get(time, ()))
     rows.append((ADVANCE, shape.body.depth - at))
+    return [STEPS, len(rows), *(number for row in rows for number in row)]
+
+
+def step_of(node: Node) -> int:
+    """What a stream operation does in its step."""
+    match node.data:
+        case None:
+            return GET if node.kind == "get" else PUT
+        case "try_get":
+            return TRY_GET
+        case "try_put":
+            return TRY_PUT
+    return SEE
+
+
+def ordered(body: Body) -> list[Node]:
+    """The stream operations of a body in the order in which they happen."""
+    return [node for _, nodes in sorted(steps_of(body).items()) for node in nodes]
+
+
+def part_code(shape: Shape, part: Part, holds: int, channels: Sequence[int]) -> list[int]:
+    """A run of a part of such a body: from behind the operations before it to its last one."""
+    left_out, operations = _left_out(shape, holds), ordered(shape.body)
+    at = operations[part.first - 1].time if part.first else 0
+    rows: list[tuple[int, int]] = []
+    for position, node in enumerate(operations[part.first : part.end], part.first):
+        assert node.stream is not None
+        if node.time > at:
+            rows.append((ADVANCE, node.time - at))
+            at = node.time
+        if node.number not in left_out:
+            rows.append((step_of(node), channels[node.stream.number]))
+        following = operations[position + 1].time if position + 1 < len(operations) else -1
+        if at in shape.late and following != at:
+            rows.append((LATE, 0))
+    if part.last:
+        rows.append((ADVANCE, shape.body.depth - at))
     return [STEPS, len(rows), *(number for row in rows for number in row)]
 
 

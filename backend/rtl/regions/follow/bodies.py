@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...compiled import CompiledModule
-from ...graph.nodes import Body, Node
-from ...graph.prune import bodies_of
+from ...graph.nodes import ASKS, Body, Node
 from ...operators.spec import Operator
 from ..refusal import Unforeseen
-from ..variants import Request
+from ..variants import Part, Request, ordered, shape_of, step_of
 from .needs import Needs, places_of
 from .values import linear, logic, mask, signed, software, wire
 
@@ -20,17 +19,25 @@ _FEW_LINES = 8
 
 
 class BodyCode:
-    """Lines of a generator; those of bodies and values are written here."""
+    """Lines of a generator; those of bodies and values are written here.
 
-    def __init__(self, module: CompiledModule, needs: Needs) -> None:
+    Attributes:
+        buffers: words of the elastic buffer of each stream, by number.
+    """
+
+    def __init__(self, module: CompiledModule, needs: Needs, buffers: dict[int, int]) -> None:
         self.module = module
         self.needs = needs
+        self.buffers = buffers
+        self._frozen = module.interface.frozen
         self._lines: list[str] = []
         self._depth = 1
         self._space: dict[str, Any] = {}
         self._known: set[int] = set()
         self._filling: Body | None = None
         self._requests: list[Request] = []
+        self._conditions: list[str] = []
+        self._cut = 0
 
     # --- text ------------------------------------------------------------------------
 
@@ -111,15 +118,21 @@ class BodyCode:
     def _signed(self, node: Node) -> str:
         return signed(self._value(node), node.width)
 
-    def _body(self, body: Body, nodes: Sequence[Node] | None = None) -> str:
-        """Compute what decides in a run of a body; the conditions of its stream operations as bits."""
+    def _body(self, body: Body, nodes: Sequence[Node] | None = None, *, timed: bool = False) -> str:
+        """Compute what decides in a run of a body; the conditions of its stream operations as bits.
+
+        Args:
+            timed: it waits for nothing, so its iterations begin at known cycles.
+        """
         needs = self.needs
-        conditions: list[str] = []
-        self._filling = body
+        conditions = self._conditions = []
+        self._filling, self._cut = body, 0
         requests: list[Request] = []
         asked: list[str] = []
         for node in body.nodes if nodes is None else nodes:
-            if node.stream is not None:
+            if node.tries:
+                self._attempt(node, body, timed=timed)
+            elif node.stream is not None:
                 conditions += self._stream(node)
             elif node.kind == "store":
                 self._store(node)
@@ -131,9 +144,7 @@ class BodyCode:
                 asked += [" and ".join(parts)] if parts else []
         self._requests = requests
         conditions += [f"bool({text})" for text in asked]
-        if not conditions:
-            return "0"
-        return " | ".join(f"{text} << {n}" if n else text for n, text in enumerate(conditions))
+        return _bits(conditions)
 
     def _asking(self, node: Node, number: int) -> list[str]:
         """Under which conditions an access asks for the port of its bank of this number."""
@@ -166,6 +177,58 @@ class BodyCode:
             with self._block(f"if {condition[0]}:") if condition else _nothing():
                 self._line(f"Q[{number}].append({self._value(node.operands[0])})")
         return condition
+
+    def answers(self, node: Node) -> bool:
+        """Whether what an operation finds, which does not wait, decides what happens."""
+        needs, stream = self.needs, node.stream
+        if not node.tries or stream is None:
+            return False
+        passes = node.data not in ASKS and stream.number in needs.streams
+        return passes or node.number in needs.nodes
+
+    def _attempt(self, node: Node, body: Body, *, timed: bool) -> None:
+        """Ask a stream without waiting: the trace ends where an answer decides, and goes on behind it."""
+        assert node.stream is not None
+        number, answers = node.stream.number, self.answers(node)
+        self._known.add(node.number)
+        condition = "" if node.predicate is None else self._value(node.predicate)
+        self._conditions += [condition] if condition else []
+        if timed:
+            when = f"K * {body.ii} + {node.time}"
+            with self._block(f"if {condition}:") if condition else _nothing():
+                self._line(f"T.attempt({step_of(node)}, C[{number}], {when})")
+        elif answers:
+            end = ordered(body).index(node) + 1
+            part = self._part(body, end, last=False)
+            self._line(f"T.emit({part}, {_bits(self._conditions)}, C, 1)")
+        if not answers:
+            return
+        self._line(f"v{node.number} = 0")
+        with self._block(f"if {condition}:") if condition else _nothing():
+            self._line("yield T")
+            self._answer(node)
+
+    def _answer(self, node: Node) -> None:
+        """What an operation that does not wait gives, and the word that it passes."""
+        assert node.stream is not None
+        stream, value = node.stream, f"v{node.number}"
+        decides = stream.number in self.needs.streams
+        if node.data in ASKS:
+            self._line(f"{value} = 1 - T.answer")
+        elif node.data == "try_put":
+            self._line(f"{value} = T.answer")
+            if decides:
+                put = self._value(node.operands[0])
+                self._line(f"if {value}: Q[{stream.number}].append({put})")
+        else:
+            word = f" | Q[{stream.number}].popleft()" if decides else ""
+            self._line(f"if T.answer: {value} = {1 << stream.width}{word}")
+
+    def _part(self, body: Body, end: int, *, last: bool) -> str:
+        """The stream operations of a body behind the last answer, up to the ``end``-th."""
+        made = shape_of(self.module.function, body, self.buffers, self._frozen)
+        part, self._cut = Part(self._cut, end, last), end
+        return self._own("S", (made, part))
 
     def _address(self, node: Node) -> tuple[str, str]:
         """The list of an access's array, and the place in it."""
@@ -206,19 +269,9 @@ class BodyCode:
             self._line(f"{array}[{place}] = {value}")
 
 
-def refuse_tries(module: CompiledModule) -> None:
-    """Refuse a function that asks streams without waiting.
-
-    Raises:
-        Unforeseen: it does.
-    """
-    for body in bodies_of(module.function.root):
-        for node in body.nodes:
-            if node.tries and node.stream is not None:
-                raise Unforeseen(
-                    f"{node.stream.name} is asked without waiting, so what happens depends on the cycle",
-                    node.place,
-                )
+def _bits(conditions: Sequence[str]) -> str:
+    """Conditions as the bits of a number."""
+    return " | ".join(f"{text} << {n}" if n else text for n, text in enumerate(conditions)) or "0"
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from ...graph.prune import bodies_of, regions_of
 from ...graph.regions import Block, Call, If, Leaf, Level, Loop, Region, Seq, While
 from ...plan.cycles import region_cycles
 from ..refusal import Unforeseen
-from ..variants import PIPE, STEPS, shape_of
+from ..variants import PIPE, STEPS, ordered, shape_of
 from . import repeats, stepped
-from .bodies import BodyCode, refuse_tries
+from .bodies import BodyCode
 from .needs import Needs, places_of
 from .values import mask
 
@@ -34,7 +34,7 @@ class FunctionCode(BodyCode):
         cycles_of: cycles of a called function that never waits and decides nothing, None for any other.
 
     Attributes:
-        buffers: words of the elastic buffer of each stream, by number.
+        timed: whether it asks streams without waiting, and what it finds decides what it does.
         pure: whether a run of it depends on nothing outside of it but its scalar arguments.
     """
 
@@ -45,17 +45,16 @@ class FunctionCode(BodyCode):
         buffers: dict[int, int],
         cycles_of: Callable[[str], int | None],
     ) -> None:
-        super().__init__(module, needs)
-        self.buffers = buffers
+        super().__init__(module, needs, buffers)
         self._cycles_of = cycles_of
-        self._frozen = module.interface.frozen
-        self.pure = not needs.streams and not needs.arrays
+        nodes = [node for body in bodies_of(module.function.root) for node in body.nodes]
+        self.timed = any(map(self.answers, nodes))
+        self.pure = not needs.streams and not needs.arrays and not self.timed
         self.asks = bool(needs.places)
 
     def compile(self) -> Run:
         """The generator ``run(T, M, Q, X, C)``: tracer, memories by array, queues, scalars, channels."""
         function = self.module.function
-        refuse_tries(self.module)
         crossing = sorted(
             node.number
             for body in bodies_of(function.root)
@@ -151,6 +150,8 @@ class FunctionCode(BodyCode):
         return node.crosses and node.number in self.needs.nodes
 
     def _straight(self, body: Body) -> None:
+        if _tries(body) and self._asks(body):
+            raise Unforeseen("a step asks both streams and ports of memories", body.nodes[0].place)
         with self._fresh():
             holds = self._body(body)
         self._filling = None
@@ -160,7 +161,8 @@ class FunctionCode(BodyCode):
             self._wait(str(body.stay))
 
     def _emit(self, body: Body, kind: int, holds: str, times: str = "1") -> None:
-        self._line(f"T.emit({self._shape(body, kind)}, {holds}, C, {times})")
+        made = self._part(body, len(ordered(body)), last=True) if self._cut else ""
+        self._line(f"T.emit({made or self._shape(body, kind)}, {holds}, C, {times})")
 
     def _shape(self, body: Body, kind: int) -> str:
         function, requests = self.module.function, self._requests
@@ -236,6 +238,8 @@ class FunctionCode(BodyCode):
             raise Unforeseen("a pipeline that waits for streams is left early", leaf.place)
         if not waits:
             self._line("K = 0")
+        if tried := _tries(body):
+            self._refuse_tries(leaf, tried, waits)
         if self._asks(body):
             if waits and body.overlaps:
                 raise Unforeseen(
@@ -261,10 +265,23 @@ class FunctionCode(BodyCode):
             return
         self._nest(leaf, waits, kind)
 
+    def _refuse_tries(self, leaf: Leaf, tried: Node, waits: bool) -> None:
+        """Refuse to follow iterations that ask streams without waiting, and do not begin at known cycles."""
+        name = "" if tried.stream is None else tried.stream.name
+        if waits and leaf.body.overlaps:
+            raise Unforeseen(f"a pipeline asks {name} without waiting, and waits", tried.place)
+        if leaf.gap or leaf.body.runs_on:
+            raise Unforeseen(f"a pipeline that others follow asks {name}", tried.place)
+        if self._asks(leaf.body):
+            raise Unforeseen(f"a loop asks both {name} and ports of memories", tried.place)
+        if leaf.exit is not None and leaf.exit.guessing:
+            raise Unforeseen(f"a loop asks {name} before it knows whether it ends", tried.place)
+
     def _decides(self, body: Body) -> bool:
         """Whether iterations of a body differ in what they pass, or change what decides."""
         return any(
             (node.stream is not None and node.predicate is not None)
+            or self.answers(node)
             or bool(places_of(node, self.module, self.needs.places))
             or (node.stream is not None and node.stream.number in self.needs.streams)
             or (node.stream is None and self._counts(node))
@@ -336,7 +353,7 @@ class FunctionCode(BodyCode):
             present = {node.number for node in nodes}
             nodes = [n for n in found.nodes if n.number in present or n.number in self.needs.nodes]
         with self._fresh():
-            holds = self._body(body, nodes)
+            holds = self._body(body, nodes, timed=not waits)
             if waits:
                 self._emit(body, kind, holds)
             else:
@@ -377,7 +394,7 @@ class FunctionCode(BodyCode):
                 runs *= level.trips or 1
             self._wait(f"(K - 1) * {body.ii} + {(runs - 1) * leaf.gap + body.stay}")
             return
-        if self._asks(body):
+        if self._asks(body) or _tries(body):
             self._line(f"T.flush((K - 1) * {body.ii} + {body.stay})")
             return
         self._wait(f"(K - 1) * {body.ii} + {body.stay}")
@@ -401,3 +418,8 @@ class FunctionCode(BodyCode):
         for position, node in enumerate(call.results):
             if node.number in self.needs.nodes:
                 self._line(f"v{node.number} = Z[{position}]")
+
+
+def _tries(body: Body) -> Node | None:
+    """The first operation of a body that asks a stream without waiting."""
+    return next((node for node in body.nodes if node.tries), None)

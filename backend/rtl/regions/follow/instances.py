@@ -79,6 +79,7 @@ class Whole(Protocol):
 
     engine: Engine
     budget: Budget
+    timed: bool
     modules: Mapping[str, CompiledModule]
     channels: list[ChannelPlace]
     queue_fifo: dict[int, int]
@@ -183,7 +184,7 @@ class Process:
         self.children: list[Nested] = []
         self.life: Iterator[Any] | None = None
         self.over = False
-        self.awaits: Queue | None = None
+        self.awaits: Queue | Hand | Nested | None = None
 
     def add_channel(self, fifo: int, putting: bool, buffer: int, late: int, called: bool) -> int:
         """A new channel; its number in the process. ``called``: its buffer is a called function's."""
@@ -200,7 +201,7 @@ class Process:
             yield from life
             self.tracer.end(again=again)
 
-        self.life, self.over = whole(), False
+        self.life, self.over, self.awaits = whole(), False, None
 
     def step(self) -> None:
         """Go on until it waits for a word, has gone on for long enough, or ends."""
@@ -213,7 +214,7 @@ class Process:
 
     def give_up(self) -> None:
         """It waits for a word that never comes."""
-        assert self.awaits is not None and self.frame is not None
+        assert isinstance(self.awaits, Queue) and self.frame is not None
         number = self.build.queue_fifo[id(self.awaits)]
         channel = next(n for n, c in enumerate(self.channels) if c.fifo == number and not c.putting)
         self.tracer.stuck(channel)
@@ -249,7 +250,25 @@ class Nested:
         """A process runs the region."""
         tracer.call(self.number)
         self.run(arrays, scalars)
-        return iter(())
+        return self._ending()
+
+    def _ending(self) -> Iterator[Any]:
+        while not self.over:
+            yield self
+
+    @property
+    def processes(self) -> Iterator[Process]:
+        """All processes in it."""
+        for _, node in self.members:
+            if isinstance(node, Nested):
+                yield from node.processes
+            else:
+                yield node
+
+    @property
+    def over(self) -> bool:
+        """Whether all members that end have been followed to their ends."""
+        return all(process.over or process.endless for process in self.processes)
 
     def run(self, arrays: Sequence[Words | None], scalars: Sequence[int]) -> None:
         """Follow its members to their ends."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...compiled import CompiledModule
-from ...graph.nodes import Array, Node
+from ...graph.nodes import Array, Node, Stream
 from ...graph.prune import bodies_of, regions_of
 from ...graph.regions import Call, If, Leaf, Loop, While
 from ..graph import Given
@@ -171,8 +171,13 @@ class _Function:
             if node.access is not None:
                 self._place(node)
                 needs.arrays.add(node.access.array.number)
-            if node.stream is not None and node.kind == "get":
+            if node.stream is not None and node.waits and node.kind == "get":
                 needs.streams.add(node.stream.number)
+            needs.streams |= {
+                o.stream.number
+                for o in node.operands
+                if o.stream is not None and o.data == "try_get" and not _tells(node, o.stream)
+            }
             if node.kind == "result":
                 self._result(node)
 
@@ -212,6 +217,11 @@ class _Function:
             if isinstance(region, Call) and node in region.results:
                 inner = self._found[self._module.callees[region.callee]]
                 inner.results.add(region.results.index(node))
+
+
+def _tells(node: Node, stream: Stream) -> bool:
+    """Whether a node tells only that there was a word, of what has been got without waiting."""
+    return node.kind == "wire" and node.data[0] == "slice" and node.data[1] >= stream.width
 
 
 def _position(array: Array, module: CompiledModule) -> int:

@@ -16,9 +16,11 @@ from ..variants import (
     GET,
     PIPE,
     STEPS,
+    Part,
     Place,
     Shape,
     asks,
+    part_code,
     pipe_code,
     requests_of,
     steps_code,
@@ -69,16 +71,19 @@ class Tracer:
 
     Attributes:
         full: whether it has gone on for long enough.
+        answer: whether what it has asked for last, without waiting, was there.
     """
 
     def __init__(self, budget: Budget) -> None:
         self.full = False
+        self.answer = 0
         self._budget = budget
         self._left = CHUNK
         self._runs = 0
         self._records = array("i")
         self._keys: dict[tuple[Any, ...], int] = {}
         self._asked: dict[int, set[int]] = {}
+        self._at = 0
         self._last = -100
 
     @property
@@ -86,10 +91,20 @@ class Tracer:
         """The numbers of records so far."""
         return len(self._records)
 
+    @property
+    def kinds(self) -> int:
+        """The number of variants so far."""
+        return len(self._keys)
+
+    @property
+    def numbers(self) -> array[int]:
+        """The trace as it is kept; it may move when it grows."""
+        return self._records
+
     def emit(
         self,
         clients: Clients,
-        body: tuple[Shape, int],
+        body: tuple[Shape, int | Part],
         holds: int,
         channels: tuple[int, ...],
         times: int,
@@ -117,7 +132,7 @@ class Tracer:
 
     def flush(self, cycles: int) -> None:
         """Iterations that were noted run, in so many cycles where all ports are granted at once."""
-        at = 0
+        at, self._at = self._at, 0
         for time in sorted(self._asked):
             self.wait(time - at)
             at = time
@@ -125,6 +140,21 @@ class Tracer:
             self._add(self._keys.setdefault(key, len(self._keys)), 1)
         self._asked = {}
         self.wait(cycles - at)
+
+    def attempt(self, kind: int, channel: int, at: int) -> None:
+        """An iteration that waits for nothing asks a stream so many cycles behind the loop's start.
+
+        Raises:
+            Unforeseen: one before it asks later.
+        """
+        if at < self._at:
+            raise Unforeseen("iterations of a pipeline ask streams while earlier ones still do")
+        self.wait(at - self._at)
+        self._at = at
+        self._left -= 1
+        self.full = self.full or self._left <= 0
+        key = ("try", kind, channel)
+        self._add(self._keys.setdefault(key, len(self._keys)), 1)
 
     def _add(self, code: int, argument: int) -> None:
         self._last = code
@@ -203,11 +233,15 @@ class Tracer:
         """Many iterations have been followed that pass no words."""
         self._budget.spend(1 << 16)
 
+    def cut(self) -> None:
+        """The records so far are as they are: what follows makes none of them longer."""
+        self._last = -100
+
     def go_on(self, chunk: int) -> None:
         """Let a process without an end go on."""
         self.full = False
         self._left = chunk
-        self._last = -100
+        self.cut()
 
     def records(self) -> Ints:
         """The trace."""
@@ -221,12 +255,16 @@ class Tracer:
             starts.append(len(code))
             if what == "stuck":
                 code += [STEPS, 1, GET, *rest]
+            elif what == "try":
+                code += [STEPS, 1, *rest]
             elif what == "asks":
                 rows = asks(rest)
                 code += [STEPS, len(rows), *(number for row in rows for number in row)]
             else:
                 (shape, kind), (holds, channels, clients) = what, rest
-                if kind == PIPE:
+                if isinstance(kind, Part):
+                    code += part_code(shape, kind, holds, channels)
+                elif kind == PIPE:
                     code += pipe_code(shape, holds, channels)
                 else:
                     code += steps_code(shape, holds, channels, clients.places)
@@ -252,6 +290,7 @@ class Hand:
     """What a generator of one function in a process writes with."""
 
     __slots__ = (
+        "attempt",
         "callees",
         "check",
         "drain",
@@ -269,12 +308,18 @@ class Hand:
         self.callees = callees
         self.emit, self.note = partial(tracer.emit, clients), partial(tracer.note, clients)
         self.wait, self.drain, self.flush = tracer.wait, tracer.drain, tracer.flush
+        self.attempt = tracer.attempt
         self.settle, self.check, self.replay = tracer.settle, tracer.check, tracer.replay
 
     @property
     def full(self) -> bool:
         """Whether the process has gone on for long enough."""
         return self.tracer.full
+
+    @property
+    def answer(self) -> int:
+        """Whether what the process has asked for last, without waiting, was there."""
+        return self.tracer.answer
 
     def call(
         self,

@@ -1,0 +1,55 @@
+"""Memories that several members of a region use, where the model does not know who is served when."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from ..compiled import CompiledModule
+from .graph import Member
+from .refusal import Unforeseen
+
+
+def refuse_shared(
+    modules: Mapping[str, CompiledModule], module: CompiledModule, deciding: Collection[int]
+) -> None:
+    """Refuse ports that processes wait for, and memories that decide and that some write beside others.
+
+    Args:
+        deciding: numbers of the arrays whose words decide.
+
+    Raises:
+        Unforeseen: there is one.
+    """
+    graph = module.graph
+    assert graph is not None
+    users: dict[int, list[Member]] = {}
+    crowded = {user.member for users in graph.ports for user in users}
+    for place, member in enumerate(graph.members):
+        nested = modules[member.module].graph is not None
+        loops = graph.turns is not None or graph.external
+        if member.shares and (nested or loops or place not in crowded):
+            raise Unforeseen(
+                f"{member.callee} waits for ports of memories that others use in the same cycle",
+                member.place or module.function.place,
+            )
+        for number in member.arrays:
+            users.setdefault(number, []).append(member)
+    for number, members in users.items():
+        together = [m for m in members if not m.after]
+        if number not in deciding or len(together) < 2 or graph.turns is not None:
+            continue
+        if any(_writes(modules, member, number) for member in members):
+            name = module.function.arrays[number].name
+            raise Unforeseen(
+                f"the words of {name}, which several processes use at once, decide what they do",
+                module.function.place,
+            )
+
+
+def _writes(modules: Mapping[str, CompiledModule], member: Member, array: int) -> bool:
+    """Whether a member stores to an array of its region."""
+    parameters = modules[member.module].interface.arrays
+    given = zip(member.arrays, parameters, strict=True)
+    return any(
+        number == array and any(use.writes for use in uses.values()) for number, (_, uses) in given
+    )
