@@ -23,6 +23,7 @@ from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import Rows
 from allo.designs.llm.wide.block.tokens.ended import Ended
+from allo.designs.llm.wide.block.tokens.resident import Shared
 from allo.designs.llm.wide.memories import Memories
 from allo.designs.llm.wide.parameters import Wide
 from benchmarks.llm_wide import CLOCK_MHZ, cpu_seconds, same_bits
@@ -80,18 +81,27 @@ class Simulated:
     That is its logits, and what its last rows end in where the design tells it.
 
     Attributes:
+        shared: its memories, in a design that has a draft head as well.
         steps: what it has taken.
     """
 
     built: Built
     weights: QuantizedModel
+    shared: Shared | None = None
     steps: list[Taken] = field(default_factory=list)
     memories: Memories = field(init=False)
     model: RowsGPT = field(init=False)
 
     def __post_init__(self) -> None:
-        self.memories = make_block_memories(self.weights, self.built.wide, self.built.block)
-        self.model = RowsGPT(self.weights, self.built.wide, self.built.block)
+        self.memories = self.shared or make_block_memories(
+            self.weights, self.built.wide, self.built.block
+        )
+        self.model = RowsGPT(self.weights, self.built.wide, self.block)
+
+    @property
+    def block(self) -> Block:
+        """The parameters of what runs."""
+        return self.shared.resident.sizes.block if self.shared else self.built.block
 
     def resume(self, kept: dict[str, np.ndarray]) -> None:
         """Go on behind keys and values of the one sequence, named as the reference's."""
@@ -139,5 +149,5 @@ class Simulated:
         built, seen = self.built, (rows.places + 1).tolist()
         report = built.module.report
         return predict_rows(
-            report, self.weights.config, built.wide, built.block, seen, spoken
+            report, self.weights.config, built.wide, self.block, seen, spoken
         ).cycles

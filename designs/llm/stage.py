@@ -142,15 +142,17 @@ def build_stages(
     arguments: Sequence[str],
     stages: Iterable[Stage | Placed],
     common: Sequence[str] = (),
+    values: Mapping[str, int] | None = None,
 ) -> Any:
     """A design of stages with its schedule applied, kernels below its processes first.
 
     Args:
         arguments: of the design, in the order of a call.
         common: streams between stages at different places.
+        values: numbers that scalars of the stages stand for, which are then no arguments.
     """
     placed = [one if isinstance(one, Placed) else Placed(one) for one in stages]
-    region = df.Composition(name, arguments, common)
+    region = df.Composition(name, arguments, common, values or {})
     for one in placed:
         region.add(one.stage.part, one.at, one.names)
     s = df.customize(region, share=False)

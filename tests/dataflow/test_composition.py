@@ -70,6 +70,18 @@ def test_what_does_not_fit_is_refused() -> None:
     assert refused(untyped) == "The parameter pipe of the part untyped has no type."
 
 
+@pytest.mark.parametrize("target", ["simulator", "verilog"])
+def test_a_parameter_may_stand_for_a_number(target: str) -> None:
+    region = chain(3)
+    region.arguments, region.values = ("A", "B"), {"scale": 5}
+    module = df.build(region, target=target)
+    given, got = np.arange(N, dtype=np.int32), np.zeros(N, np.int32)
+    module(given, got)
+    assert np.array_equal(got, given * 15)
+    region.values = {"scale": 5, "A": 6}
+    assert refused(region) == "A is a number in values=, and i32[6] in a part of the region."
+
+
 def test_a_tuple_behind_a_star_gives_template_arguments() -> None:
     module = df.build(parts.starred, target="simulator")
     given, got = np.arange(N, dtype=np.int32), np.zeros(N, np.int32)

@@ -79,7 +79,7 @@ def test_queries_and_keys_of_every_token_are_turned():
         rotary.rotate_block, instantiate=[3 * hd, 4 * hd, hd, v, group, layers, 4, 12]
     )
     got = np.zeros((results.size // v, v), np.float32)
-    built(rotary.schedule_rotate_block(turn))(in_order(results), angles, tokens, 2, got)
+    built(rotary.schedule_rotate_block(turn))(in_order(results), angles, tokens, 2, got, layers)
     assert np.array_equal(int_bits(got), int_bits(in_order(expected)))
 
 
@@ -92,7 +92,7 @@ def test_gates_of_every_token_multiply():
     part = allo.customize(gated.part_block, instantiate=[2 * ffn, v, layers])
     parted = np.zeros((2, gates.size // v, v), np.float32)
     by_turns = np.stack([gates.reshape(-1, v), others.reshape(-1, v)], 1).reshape(-1, v)
-    built(gated.schedule_part_block(part))(by_turns, tokens, *parted)
+    built(gated.schedule_part_block(part))(by_turns, tokens, *parted, layers)
     gate = allo.customize(gated.gate_block, instantiate=[ffn, v, layers])
     small = np.zeros(gates.size // v, np.uint32)
     built(gated.schedule_gate_block(gate, 4))(*parted, factors, tokens, small)

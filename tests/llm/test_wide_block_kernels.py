@@ -89,7 +89,8 @@ def test_an_element_takes_a_word_once_for_a_block():
     build = hardware(linear.schedule_multiply_block(s, D // LANES, R))
     got = np.zeros(len(expected), np.uint64)
     memory = words_of(np.concatenate([w.reshape(-1) for w in words]), 8 * LANES)
-    build(memory, words_of(np.concatenate(tokens), 8 * LANES * R), COUNT, WAVES, SPOKEN, got)
+    taken = words_of(np.concatenate(tokens), 8 * LANES * R)
+    build(memory, taken, COUNT, WAVES, SPOKEN, got, LAYERS, 0, outs)
     assert np.array_equal(got.view(np.int32).reshape(-1, R), expected)
     assert build.report.functions[-1].loops[0].children[0].children[0].ii == 1
 
@@ -161,7 +162,7 @@ def test_residuals_leave_in_lanes_and_at_the_end_the_last_ones_alone(lanes: int)
     build = hardware(norm.schedule_collect(s))
     turns = [-(-len(part) // lanes) for part in expected]
     got = np.zeros((sum(turns) * (D // V), lanes * V), F32)
-    build(x.reshape(-1, V), taken.reshape(-1, V), COUNT, WAVES, SPOKEN, got)
+    build(x.reshape(-1, V), taken.reshape(-1, V), COUNT, WAVES, SPOKEN, got, LAYERS, 0)
     ends = np.cumsum(turns)[:-1] * (D // V)
     for part, words in zip(expected, np.split(got, ends), strict=True):
         rows = words.reshape(-1, D // V, lanes, V).transpose(0, 2, 1, 3).reshape(-1, D)
@@ -214,7 +215,8 @@ def test_pieces_become_words_of_several_tokens(run: int, lanes: int):
     rounds = sum(-(-len(part) // R) for part in leave)
     out = np.zeros((rounds * (FFN // LANES), 8 * LANES * R // 32), np.uint32)
     words = words_of(out.reshape(-1), 8 * LANES * R)
-    build(words_of(np.concatenate(come), 8 * V * lanes), COUNT, WAVES, SPOKEN, words)
+    taken = words_of(np.concatenate(come), 8 * V * lanes)
+    build(taken, COUNT, WAVES, SPOKEN, words, jobs, full)
     got = words.view(np.int8).reshape(rounds, FFN // LANES, R, LANES).transpose(0, 2, 1, 3)
     at = 0
     for part in leave:
@@ -231,7 +233,7 @@ def test_results_are_packed_to_words_of_a_head_for_each_token():
     blocks = [layer[a:b] for layer in results for a, b in BLOCKS]
     words = words_of(np.zeros(results.size, np.int8), 8 * HD)
     taken = np.concatenate([by_groups(block) for block in blocks])
-    build(taken.reshape(-1, V), COUNT, WAVES, words)
+    build(taken.reshape(-1, V), COUNT, WAVES, words, LAYERS)
     small = [round_clamp(b).reshape(len(b), -1, HD).transpose(1, 0, 2).reshape(-1) for b in blocks]
     assert np.array_equal(words.view(np.int8), np.concatenate(small))
 
@@ -334,10 +336,11 @@ def test_gelu_and_quotients_of_every_token():
     assert np.array_equal(small.view(np.int8), bent.reshape(-1))
     sums = rng.integers(-(2**15), 2**15, (LAYERS, COUNT, 4, HD)).astype(np.int32)
     totals = rng.integers(255, 2000, sums.shape[:-1]).astype(np.int32)
-    divide = allo.customize(vectors.divide_block, instantiate=[HD, V, 4, LAYERS])
+    divide = allo.customize(vectors.divide_block, instantiate=[HD, V, 4, LAYERS, LAYERS])
     inverse = factors[:, None, None] / totals.astype(F32)
     quotients = round_clamp(sums.astype(F32) * inverse[..., None])
     small = np.zeros(sums.size // V, np.uint32)
     build = hardware(vectors.schedule_divide_block(divide))
-    build(words_of(sums.reshape(-1), 32 * HD), totals.reshape(-1), factors, COUNT, small)
+    words = words_of(sums.reshape(-1), 32 * HD)
+    build(words, totals.reshape(-1), factors, COUNT, small, LAYERS, 0)
     assert np.array_equal(small.view(np.int8), quotients.reshape(-1))

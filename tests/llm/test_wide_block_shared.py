@@ -63,7 +63,7 @@ def plans(mask: int) -> np.ndarray:
 @pytest.fixture(scope="module")
 def units() -> Units:
     """What scores and what mixes."""
-    sizes = [HD, H, GROUP, ROOM, 1, B, TOGETHER]
+    sizes = [HD, H, GROUP, ROOM, 1, 1, B, TOGETHER]
     score = allo.customize(heads.score_shared, instantiate=[*sizes, TOGETHER.bit_length() - 1])
     mix = allo.customize(heads.mix_shared, instantiate=sizes)
     return hardware(heads.schedule_score_shared(score)), hardware(heads.schedule_mix_shared(mix))
@@ -87,11 +87,11 @@ def run(units: Units, mask: int) -> tuple[np.ndarray, np.ndarray]:
     told = plans(mask)
     new = words_of(v[:, rows].reshape(-1), 8 * HD)
     queries = words_of(asked, 8 * HD)
-    score(queries, told, B, 1, keys, scores, peaks)
+    score(queries, told, B, 1, keys, scores, peaks, 1)
     size = 32 * (HD + 1) * LANES + TOGETHER
     flat = np.zeros((H * len(PASSES), -(-size // 8)), np.uint8)
     passes = words_of(flat.reshape(-1), 8 * flat.shape[1])
-    mix(new, told, scores, peaks, B, 1, np.array([FACTOR]), values, passes)
+    mix(new, told, scores, peaks, B, 1, np.array([FACTOR]), values, passes, 1, 0)
     assert np.array_equal(keys.view(np.int8).reshape(k.shape)[:, rows], k[:, rows])
     flat = passes.view(np.uint8).reshape(flat.shape)
     sums = flat[:, : 4 * (HD + 1) * LANES].copy().view(np.int32)

@@ -11,7 +11,7 @@ from allo.dialects.types import Stream
 from allo.frontend.affine import ScalarArg
 from allo.frontend.capture import Names, unwrap
 from allo.frontend.composition import Composition, Placed
-from allo.frontend.elaborate.context import FunctionContext, StreamBinding
+from allo.frontend.elaborate.context import ConstBinding, FunctionContext, StreamBinding
 from allo.frontend.elaborate.functions.annotations import Declared, declared, read_type, show_type
 from allo.frontend.kernel_module import ValueInfo
 from allo.frontend.source import Source, source_of
@@ -80,6 +80,10 @@ class Parts:
         for parameter in inner.source.tree.args.args:
             name = part.names.get(parameter.arg, parameter.arg)
             said = _declared(inner, parameter, values.get(parameter.arg))
+            if name in self.composition.values:
+                _check_number(name, said)
+                inner.bind(parameter.arg, ConstBinding(self.composition.values[name]))
+                continue
             is_stream = isinstance(said.dtype, Stream)
             at = part.at if is_stream and name not in self.composition.common else ()
             if (name, at) not in self.bound:
@@ -139,6 +143,16 @@ def _value(name: str, said: Declared) -> Var | ScalarArg:
     if said.shape:
         return Var(name, said.dtype, said.shape, "arg", said.place, said.memory)
     return ScalarArg(name, said.dtype, said.place)
+
+
+def _check_number(name: str, said: Declared) -> None:
+    if not said.shape and not isinstance(said.dtype, Stream):
+        return
+    raise DataflowError(
+        f"{name} is a number in values=, and {show_type(said.dtype, said.shape)} in a part of the region.",
+        said.place,
+        help="values= has numbers for parameters that are scalars.",
+    )
 
 
 def _check_same(name: str, said: Declared, first: Declared) -> None:

@@ -14,14 +14,16 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL, OWN, EXTRA, W](
     waves: int32,
     spoken: int32,
     leave: "Stream[UInt((8 * L + EXTRA) * R), 4]",
+    jobs: "UInt(16)",
+    full: "UInt(16)",
 ):
     """Every block of ``JOBS`` jobs, as words of L elements of R tokens beside each other.
 
     Pieces of V elements come of W tokens beside each other, and in runs: ``RUN`` pieces of W tokens, then as
     many of each next W of the block, then the next of the first ones, until all have ``WIDTH`` elements. From
-    job ``FULL`` on, a job has ``spoken`` tokens. Rows without a token hold what was there before. ``OWN``
-    bits above a piece say by how much its levels are finer, and so do ``EXTRA`` bits for each token above a
-    word: those of its first piece, or 0.
+    job ``FULL`` on, a job has ``spoken`` tokens; where ``JOBS`` is 0, the call says both. Rows without a
+    token hold what was there before. ``OWN`` bits above a piece say by how much its levels are finer, and so
+    do ``EXTRA`` bits for each token above a word: those of its first piece, or 0.
     """
     pieces: UInt(8 * V + OWN)[W, R // W * (L // V), B // R, WIDTH // L]
     row_of: UInt(8)[B // W]
@@ -30,9 +32,9 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL, OWN, EXTRA, W](
         for row in range(R // W):
             row_of[turn * (R // W) + row] = row
             turn_of[turn * (R // W) + row] = turn
-    for job in range(JOBS):
-        last_pass: UInt(8) = 0 if job >= FULL else waves - 1
-        left: int32 = spoken if job >= FULL else count
+    for job in range(JOBS if JOBS > 0 else jobs):
+        last_pass: UInt(8) = 0 if job >= (FULL if JOBS > 0 else full) else waves - 1
+        left: int32 = spoken if job >= (FULL if JOBS > 0 else full) else count
         for wave in range(last_pass + 1):
             last: UInt(8) = min(left, B) - 1
             left = left - B

@@ -16,12 +16,14 @@ from .parameters import Block, check_block
 from .shared import stages as shared
 from .stages import attention, linear, rotary, vectors
 from .stages.sizes import BlockSizes, block_sizes_of
+from .tokens import fetching
 from .tokens import stages as tokens
+from .tokens.resident import CALL
 
 ARGUMENTS = (
-    "tokens", "positions", "bases", "lasts", "masks", "count", "waves", "spoken", "weights", "affine",
-    "norm_table", "token_table", "position_table", "exponents", "attends", "gelus", "keys", "values",
-    "logits", "ended", "ended_steps", "brought", "brought_steps",
+    "tokens", "positions", "bases", "lasts", "masks", "count", "waves", "spoken", *CALL,
+    "weights", "affine", "norm_table", "token_table", "position_table", "exponents", "attends",
+    "gelus", "keys", "values", "logits", "ended", "ended_steps", "brought", "brought_steps",
 )  # fmt: skip
 TOLD, GIVEN = ("ended", "ended_steps"), ("brought", "brought_steps")
 """The arguments that a design has which tells what its tokens end in, and one with an entrance."""
@@ -45,13 +47,27 @@ def _steps(z: BlockSizes) -> list[Stage | Placed]:
     """The steps of tokens, of norms and gates, in the order of the tokens."""
     if not z.wide.block:
         return []
-    layers = z.model.layers
     gates = GATE_STEPS | ({"norm_steps": "layer_steps"} if z.enters else {})
     return [
-        Placed(tokens.stepping(z, z.block.norms, z.norms, z.last)),
-        Placed(tokens.stepping(z, z.lanes, layers, layers), ("bent",), gates),
+        Placed(tokens.stepping(z, z.block.norms, norms=True)),
+        Placed(tokens.stepping(z, z.lanes, norms=False), ("bent",), gates),
         *((tokens.entering(z),) if z.enters else ()),
     ]
+
+
+def _values(z: BlockSizes) -> dict[str, int]:
+    """What a call says of the layers, where these are always the same."""
+    values = z.model.layers, z.enters, z.outs, 0
+    return dict(zip(CALL, values, strict=False))
+
+
+def _loading(z: BlockSizes) -> list[Stage]:
+    """What reads weights, factors of the sums, and gains."""
+    if z.block.draft:
+        return [fetching.loading(z), fetching.factors_loading(z), fetching.gains_loading(z)]
+    v = z.wide.vector
+    sums = factors_loading(32 * z.terms[0] * v, z.sums // v)
+    return [linear.loading(z), sums, vectors.gains_loading(z)]
 
 
 def _lanes(z: BlockSizes) -> list[Placed]:
@@ -59,8 +75,8 @@ def _lanes(z: BlockSizes) -> list[Placed]:
     m, v = z.model, z.wide.vector
     come = {"normed": "merged_norms"} if z.enters else {}
     sizes = {
-        "normed": (m.d // v, m.d // v, z.norms, z.last),
-        "bent": (m.ffn // v, z.wide.channels // v // 2, m.layers, m.layers),
+        "normed": (m.d // v, m.d // v, True),
+        "bent": (m.ffn // v, z.wide.channels // v // 2, False),
     }
     return [
         Placed(
@@ -79,7 +95,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         WidthError: the parameters do not fit the model or each other.
     """
     check_block(config, wide, block)
-    z, v, turned = block_sizes_of(config, wide, block), wide.vector, bool(config.rotary)
+    z, turned = block_sizes_of(config, wide, block), bool(config.rotary)
     merged = {"merged": "merged_norms"} if z.enters else {}
     own, sharing = tokens if wide.block else None, shared if block.queries else None
     arranging = [
@@ -87,9 +103,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         for name, come in ARRANGED.items()
     ]
     stages: list[Stage | Placed] = [
-        linear.loading(z),
-        factors_loading(32 * z.terms[0] * v, z.sums // v),
-        vectors.gains_loading(z),
+        *_loading(z),
         vectors.embedding(z),
         Placed(vectors.summing(z), names={"come": "back" if z.encoder else "embedded"}),
         vectors.turning(z),
@@ -120,9 +134,10 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         *((tokens.telling(z),) if block.hidden else ()),
     ]
     left = {
+        *(() if block.draft else CALL),
         *(("gelus",) if wide.block else ()),
         *(() if block.hidden else TOLD),
         *(() if block.entrance else GIVEN),
     }
     arguments = [name for name in ARGUMENTS if name not in left]
-    return build_stages("block_step", arguments, stages, COMMON)
+    return build_stages("block_step", arguments, stages, COMMON, {} if block.draft else _values(z))

@@ -13,9 +13,10 @@ def part_block[UP, V, LAYERS](
     count: int32,
     gates: "Stream[float32[V], 4]",
     others: "Stream[float32[V], 4]",
+    layers: "UInt(8)",
 ):
     """Give words of V elements to one stream and the other by turns; a token has ``UP`` in a layer."""
-    last_word: UInt(31) = count * (LAYERS * (UP // V)) - 1
+    last_word: UInt(31) = count * ((LAYERS if LAYERS > 0 else layers) * (UP // V)) - 1
     for word in range(last_word + 1):
         block: float32[V] = hidden.get()
         if word & 1 == 0:

@@ -29,11 +29,12 @@ def pack_block[QKV, HD, V, C, LAYERS, B](
     count: int32,
     waves: int32,
     words: "Stream[UInt(8 * HD), 4]",
+    layers: "UInt(8)",
 ):
     """``QKV`` elements a layer and token: queries, keys and values, a word for each head and token."""
     groups: UInt(8 * C)[HD // C, B]
     last_wave: UInt(8) = waves - 1
-    for layer in range(LAYERS):
+    for layer in range(LAYERS if LAYERS > 0 else layers):
         left: int32 = count
         for wave in range(last_wave + 1):
             last: UInt(8) = min(left, B) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from ...checkpoints.quantize import QuantizedModel
 from ...config import Architecture
 from ..host import PositionError, by_heads, in_pairs, of_units
 from ..memories import Memories, make_memories
-from ..parameters import Wide, padded_vocab
+from ..parameters import Wide, WidthError, padded_vocab
 from .parameters import Block, cached_words, ended_words, given_words, said_block_words
 from .reference import RowsGPT
 from .rows import Rows, check_rows, following
 from .tokens.ended import Ended, empty_ended, read_ended, write_given
+from .tokens.resident import Shared, residents
 
 
 def make_block_memories(weights: QuantizedModel, wide: Wide, block: Block) -> Memories:
@@ -31,6 +33,44 @@ def make_block_memories(weights: QuantizedModel, wide: Wide, block: Block) -> Me
     if block.entrance:
         memories.given = empty_ended(given_words(config, wide, block), block.most, wide, block)
     return memories
+
+
+def make_both(
+    model: QuantizedModel, head: QuantizedModel, wide: Wide, block: Block
+) -> tuple[Shared, Shared]:
+    """Memories of a design that has a model and its draft head: the same ones, to run either with.
+
+    Raises:
+        WidthError: the head is no head of this model, or has other logits than the design.
+    """
+    of_model, of_head = residents(model.config, wide, block)
+    if head.config != of_head.sizes.model:
+        raise WidthError(
+            f"The draft head has the shape {head.config}, and the design one of {of_head.sizes.model}.",
+            help="quantise a head of this model, with as many logits as Block(draft=…) has.",
+        )
+    first, second = (
+        make_block_memories(weights, wide, one.sizes.block)
+        for weights, one in ((model, of_model), (head, of_head))
+    )
+    axes = 1, 0, 1, 0, None, 1, 0
+    constant = tuple(
+        a if axis is None else np.concatenate([a, b], axis)
+        for a, b, axis in zip(first.constant, second.constant, axes, strict=True)
+    )
+    keys, values = (
+        np.concatenate([getattr(first, of), getattr(second, of)], 1) for of in ("keys", "values")
+    )
+    both = Shared(
+        constant,
+        keys,
+        values,
+        first.logits,
+        ended=first.ended,
+        given=second.given,
+        resident=of_model,
+    )
+    return both, replace(both, resident=of_head)
 
 
 def put_cache(
@@ -54,7 +94,8 @@ def cached_pairs(
     """
     m = model.weights.model
     entries = slice(slot * m.context, (slot + 1) * m.context)
-    for name, memory in (("k", memories.keys), ("v", memories.values)):
+    own = memories.resident.keys if isinstance(memories, Shared) else slice(None)
+    for name, memory in (("k", memories.keys[:, own]), ("v", memories.values[:, own])):
         for layer in range(m.layers):
             kept = in_pairs(model.cache(f"{layer}.{name}")[slot], name, m)
             yield by_heads(memory, m, wide)[layer][:, :, entries], of_units(kept, wide)
@@ -102,7 +143,7 @@ def step(
     Raises:
         PositionError: the accelerator does not take these rows, or what they are given is missing.
     """
-    config = weights.config
+    config, block = weights.config, _own(block, memories)
     if (0 if given is None else len(given)) != (len(rows) if block.entrance else 0):
         raise PositionError(
             f"A step of {len(rows)} tokens is given values for {0 if given is None else len(given)}, and the "
@@ -178,6 +219,11 @@ def _check_tokens(tokens: np.ndarray, config: Architecture) -> None:
         )
 
 
+def _own(block: Block, memories: Memories) -> Block:
+    """The parameters of what runs, in a design with several models."""
+    return memories.resident.sizes.block if isinstance(memories, Shared) else block
+
+
 def _take(
     run: Callable[..., Any],
     weights: QuantizedModel,
@@ -192,9 +238,12 @@ def _take(
             "An encoder has no logits of a next token, and cannot be fed in parts.",
             help="give its sequence whole to encode, which returns the hidden values of every token.",
         )
-    check_rows(rows, spoken, config, block)
-    bases = rows.slots * config.context
-    taken = (rows.tokens, rows.positions, bases, rows.places, rows.masks.view(np.int32))
+    check_rows(rows, spoken, config, _own(block, memories))
+    tokens, bases = rows.tokens, rows.slots * config.context
+    if isinstance(memories, Shared):
+        bases = bases + memories.resident.first_key
+        tokens = tokens + memories.resident.tokens_at
+    taken = (tokens, rows.positions, bases, rows.places, rows.masks.view(np.int32))
     _run(run, block, memories, taken, spoken)
 
 
@@ -214,4 +263,8 @@ def _run(
     given = np.zeros((len(rows), block.most), np.int32)
     given[:, :count] = rows
     waves = -(-count // block.tokens)
-    run(*given, count, waves, spoken, *memories.arguments())
+    call: tuple[int, ...] = ()
+    if isinstance(memories, Shared):
+        memories.resident.check(memories)
+        call = memories.resident.call()
+    run(*given, count, waves, spoken, *call, *memories.arguments())

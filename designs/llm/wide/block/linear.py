@@ -50,27 +50,30 @@ def fetch_blocks[L, QKV, OUT, UP, DOWN, LAYERS, LAST, ENTER](
 def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST, ENTERS](
     words: "Stream[UInt(8 * L), 2]",
     inputs: "Stream[UInt((8 * L + EXTRA) * R), 2]",
-    count: int32,
-    waves: int32,
-    spoken: int32,
+    count: int32, waves: int32, spoken: int32,
     sums: "Stream[UInt(32 * R), 2]",
-):
+    layers: "UInt(8)", enters: "UInt(1)", last_outs: "UInt(16)",
+):  # fmt: skip
     """One processing element: L weights of its channel with R tokens a cycle.
 
     The first R tokens of a block take each word from the channel, and the others one that was kept.
     ``QKV`` and ``UP`` are the outputs of a layer's first and third job, and ``OUTS`` those of the last job
     that lie on a channel; with 0 there is no such job. ``EXTRA`` bits for each token above a word of
     activations say by how much its levels are finer, 0 to ``MOST``, and its sum is shifted by what is left.
-    With ``ENTERS`` a job of D outputs and inputs goes before the layers, job -1.
+    With ``ENTERS`` a job of D outputs and inputs goes before the layers, job -1. Where ``LAYERS`` is 0, the
+    call says how many layers there are, whether that job is, and how many outputs of the last one.
     """
     kept: UInt(8 * L)[max(D, FFN) // L]
-    for job in range(0 - ENTERS, 4 * LAYERS + min(OUTS, 1)):
+    for job in range(
+        0 - (ENTERS if LAYERS > 0 else enters),
+        4 * (LAYERS if LAYERS > 0 else layers) + min(OUTS, 1),
+    ):
         kind: int32 = job & 3
         groups: UInt(16) = D // L
         outs: UInt(24) = D // C
         last_pass: UInt(8) = waves - 1
-        if job == 4 * LAYERS:
-            outs = OUTS
+        if job == 4 * (LAYERS if LAYERS > 0 else layers):
+            outs = OUTS if LAYERS > 0 else last_outs
             last_pass = 0
         elif kind == 0:
             outs = QKV // C
@@ -83,7 +86,9 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST, ENTER
                 groups = D // L
         left: int32 = count
         for wave in range(last_pass + 1):
-            last_token: UInt(8) = spoken - 1 if job == 4 * LAYERS else min(left, B) - 1
+            last_token: UInt(8) = (
+                spoken - 1 if job == 4 * (LAYERS if LAYERS > 0 else layers) else min(left, B) - 1
+            )
             left = left - B
             last_round: UInt(8) = (last_token * (65536 // R + 1)) >> 16
             last_mac: UInt(31) = outs * (last_round + 1) * groups - 1

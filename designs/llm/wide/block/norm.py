@@ -19,20 +19,21 @@ from ...stage import pipelined
 def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W, ENTERS](
     embedded: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
-    count: int32,
-    waves: int32,
-    spoken: int32,
-    rows: "Stream[float32[W * V], 4]",
-):
+    count: int32, waves: int32, spoken: int32,
+    rows: "Stream[float32[W * V], 4]", layers: "UInt(8)", enters: "UInt(1)",
+):  # fmt: skip
     """``x += delta`` for every job with a residual; then the rows of the block, W tokens beside each other.
 
     Token t lies in lane ``t % W``. Before the last norm only the last ``spoken`` tokens of the step are sent,
     the first of them in the first lane. With ``BEHIND``, which has one lane, all are, and what other norms
     make of a block's rows comes back on ``embedded``. With ``ENTERS`` one more delta comes, before any norm.
+    Where ``LAYERS`` is 0, the call says how many layers there are, and whether that delta is.
     """
     x: float32[W, ((MOST + W - 1) // W + min(LOG_W, 1)) * (D // V), V]
     last_wave: UInt(8) = waves - 1
-    for norm in range(0 - ENTERS, 2 * LAYERS + 1):
+    for norm in range(
+        0 - (ENTERS if LAYERS > 0 else enters), 2 * (LAYERS if LAYERS > 0 else layers) + 1
+    ):
         base: int32 = 0
         left: int32 = count
         for wave in range(last_wave + 1):
@@ -43,7 +44,7 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W, ENTERS](
             lane: UInt(8) = 0
             piece: UInt(16) = 0
             at: UInt(16) = base
-            if norm == 0 - ENTERS:
+            if norm == 0 - (ENTERS if LAYERS > 0 else enters):
                 for take in range(total):
                     first: float32[V] = embedded.get()
                     for e in range(V):
@@ -70,7 +71,7 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W, ENTERS](
             size: int32 = 0 if norm < 0 else across
             begin: UInt(8) = 0
             with allo.meta_if(BEHIND == 0):
-                if norm == 2 * LAYERS:
+                if norm == 2 * (LAYERS if LAYERS > 0 else layers):
                     before: int32 = count - spoken
                     begin = before & (W - 1)
                     sent = (before >> LOG_W) * (D // V)
@@ -89,7 +90,7 @@ def collect[D, V, C, LAYERS, B, MOST, BEHIND, W, LOG_W, ENTERS](
                         out[k] = moved[k]
                 rows.put(out)
             with allo.meta_if(BEHIND == 1):
-                returned: int32 = 0 if norm == 2 * LAYERS else total
+                returned: int32 = 0 if norm == 2 * (LAYERS if LAYERS > 0 else layers) else total
                 for again in range(returned):
                     new: float32[V] = embedded.get()
                     for n in range(V):

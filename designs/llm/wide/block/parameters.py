@@ -8,6 +8,9 @@ from ...conditions import check_design
 from ...config import Architecture
 from ..parameters import Wide, WidthError, check_sizes, check_steps, padded_vocab
 
+MOST_LAYERS = 255
+"""That a call of a design with several models can run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -30,6 +33,8 @@ class Block:
         entrance: tokens that have an embedding, where a token's residual begins as the sum of this and of a
             product of what is given with it, in the form in which ``hidden`` tells it; 0 for the embeddings
             of the vocabulary alone.
+        draft: logits of a draft head that the design has beside the model: a call runs the layers of the
+            model, or enters and runs one layer of its own (:mod:`.tokens.resident`); 0 for the model alone.
     """
 
     rows: int = 4
@@ -42,6 +47,12 @@ class Block:
     queries: int = 0
     hidden: bool = False
     entrance: int = 0
+    draft: int = 0
+
+
+def held_layers(config: Architecture, block: Block) -> int:
+    """Layers that have keys and values in a design: the model's, and that of a draft head."""
+    return config.layers + (block.draft > 0)
 
 
 def cached_words(config: Architecture, wide: Wide, block: Block) -> int:
@@ -49,7 +60,8 @@ def cached_words(config: Architecture, wide: Wide, block: Block) -> int:
 
     An encoder has those of a step and one layer, a decoder those of all sequences, contexts and layers.
     """
-    tokens = config.layers * block.slots * config.context if config.causal else block.most
+    contexts = block.slots * held_layers(config, block)
+    tokens = contexts * config.context if config.causal else block.most
     return tokens * config.kv_heads // wide.heads
 
 
@@ -135,6 +147,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
             help=f"a step gives the logits after at most {block.tokens} tokens.",
         )
     _check_hidden(config, wide, block)
+    _check_draft(config, wide, block)
     if not config.causal and block.slots > 1:
         raise WidthError(
             f"An encoder keeps no keys and values, and {block.slots} sequences are to have some.",
@@ -166,6 +179,27 @@ def _check_hidden(config: Architecture, wide: Wide, block: Block) -> None:
         raise WidthError(
             f"Tokens are given values in steps of one block, {block.tokens}, and not of {block.most}.",
             help=f"take most={block.tokens}.",
+        )
+
+
+def _check_draft(config: Architecture, wide: Wide, block: Block) -> None:
+    if not block.draft:
+        return
+    if not (block.hidden and block.entrance and block.queries):
+        raise WidthError(
+            "A design that runs a model and its draft head tells what rows end in, has an entrance, and "
+            "queries that share a key.",
+            help="take hidden=True, entrance= as many tokens as the head knows, and queries=1 or more.",
+        )
+    if not 0 < block.draft <= config.vocab:
+        raise WidthError(
+            f"A draft head of {block.draft} logits is asked for, and the model has {config.vocab}.",
+            help="draft is a part of the vocabulary, its first tokens.",
+        )
+    if held_layers(config, block) > MOST_LAYERS:
+        raise WidthError(
+            f"A call says how many layers it runs, and cannot say {held_layers(config, block)}.",
+            help=f"a model and its head have at most {MOST_LAYERS} layers together.",
         )
 
 

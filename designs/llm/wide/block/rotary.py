@@ -29,6 +29,7 @@ def rotate_block[TURNED, QKV, HD, V, C, LAYERS, B, MOST](
     count: int32,
     waves: int32,
     turned: "Stream[float32[V], 4]",
+    layers: "UInt(8)",
 ):
     """Turn the first ``TURNED`` of the ``QKV`` elements of every layer and token, and pass the others on."""
     angles: UInt(32 * V)[MOST * HD // V]
@@ -36,7 +37,7 @@ def rotate_block[TURNED, QKV, HD, V, C, LAYERS, B, MOST](
     for fill in range(last_fill + 1):
         angles[fill] = table.get()
     last_wave: UInt(8) = waves - 1
-    for layer in range(LAYERS):
+    for layer in range(LAYERS if LAYERS > 0 else layers):
         left: int32 = count
         base: UInt(16) = 0
         for wave in range(last_wave + 1):

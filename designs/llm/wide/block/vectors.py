@@ -85,16 +85,18 @@ def bend_block[FFN, V, LAYERS, KIND](
             small.put(packed)
 
 
-def divide_block[HD, V, HEADS, LAYERS](
+def divide_block[HD, V, HEADS, LAYERS, HELD](
     sums: "Stream[UInt(32 * HD), 2]",
     totals: "Stream[int32, 2]",
-    factors: "float32[LAYERS]",
+    factors: "float32[HELD]",
     count: int32,
     small: "Stream[UInt(8 * V), 4]",
+    layers: "UInt(8)",
+    first_layer: "UInt(8)",
 ):
     """:func:`..heads.divide` of every head of ``count`` tokens, in the order in which they come."""
     last_out: UInt(31) = count * (HEADS * (HD // V)) - 1
-    for layer in range(LAYERS):
+    for layer in range(LAYERS if LAYERS > 0 else layers):
         held: int32[HD] = 0
         inverse: float32 = 0.0
         piece: UInt(8) = 0
@@ -102,7 +104,7 @@ def divide_block[HD, V, HEADS, LAYERS](
             if piece == 0:
                 head: UInt(32 * HD) = sums.get()
                 total: float32 = totals.get()
-                inverse = factors[layer] / total
+                inverse = factors[layer if LAYERS > 0 else first_layer + layer] / total
                 for c in range(HD):
                     held[c] = head[32 * c : 32 * c + 32]
             else:

@@ -20,14 +20,15 @@ from ....stage import pipelined
 from ..heads import LEAST
 
 
-def score_shared[HD, H, G, ROOM, LAYERS, B, T, LOG_T](
+def score_shared[HD, H, G, ROOM, LAYERS, HELD, B, T, LOG_T](
     asked: "Stream[UInt(8 * HD), 4]",
     plans: "Stream[UInt(64 + T * (32 + T)), 4]",
     count: int32,
     waves: int32,
-    keys: "UInt(8 * HD)[LAYERS * H * ROOM]",
+    keys: "UInt(8 * HD)[HELD * H * ROOM]",
     scores: "Stream[int32[G * T], 4]",
     peaks: "Stream[int32[G * T], 4]",
+    layers: "UInt(8)",
 ):
     """Scores of the tokens of each block, head by head and pass by pass; behind each pass the peaks.
 
@@ -36,7 +37,7 @@ def score_shared[HD, H, G, ROOM, LAYERS, B, T, LOG_T](
     """
     queries: UInt(8 * HD)[G * T, H * ((B + T - 1) // T)]
     last_wave: UInt(8) = waves - 1
-    for layer in range(LAYERS):
+    for layer in range(LAYERS if LAYERS > 0 else layers):
         left: int32 = count
         for wave in range(last_wave + 1):
             n: UInt(16) = min(left, B)
@@ -96,24 +97,26 @@ def score_shared[HD, H, G, ROOM, LAYERS, B, T, LOG_T](
                 to_go = to_go - 1
 
 
-def mix_shared[HD, H, G, ROOM, LAYERS, B, T](
+def mix_shared[HD, H, G, ROOM, LAYERS, HELD, B, T](
     given: "Stream[UInt(8 * HD), 4]",
     plans: "Stream[UInt(64 + T * (32 + T)), 4]",
     scores: "Stream[int32[G * T], 4]",
     peaks: "Stream[int32[G * T], 4]",
     count: int32,
     waves: int32,
-    factors: "float32[LAYERS]",
-    values: "UInt(8 * HD)[LAYERS * H * ROOM]",
+    factors: "float32[HELD]",
+    values: "UInt(8 * HD)[HELD * H * ROOM]",
     passes: "Stream[UInt(32 * (HD + 1) * G * T + T), 2]",
+    layers: "UInt(8)",
+    first_layer: "UInt(8)",
 ):
     """Values weighted by softmax in steps of 1 / 255, and above them the sum of the weights, of each lane.
 
     The last T bits of a pass say which of its tokens there are.
     """
     last_wave: UInt(8) = waves - 1
-    for layer in range(LAYERS):
-        factor: float32 = factors[layer]
+    for layer in range(LAYERS if LAYERS > 0 else layers):
+        factor: float32 = factors[layer if LAYERS > 0 else first_layer + layer]
         left: int32 = count
         for wave in range(last_wave + 1):
             n: UInt(16) = min(left, B)

@@ -19,15 +19,15 @@ def finding(z: BlockSizes) -> Stage:
     One ends with a block, with the last of T tokens, and where the next token is of another sequence. Each
     token has a word: where its keys begin, its place behind that, whether a pass ends with it, and its mask.
     """
-    U, B, MOST, LAYERS, T, H = (
-        z.wide.heads, z.block.tokens, z.block.most, z.model.layers, z.block.queries, z.per_unit,
+    U, B, MOST, T, H = (
+        z.wide.heads, z.block.tokens, z.block.most, z.block.queries, z.per_unit,
     )  # fmt: skip
     MASK = 31 + T
 
     @df.part()
     def part(
         count: int32, waves: int32, bases: int32[MOST], lasts: int32[MOST], masks: int32[MOST],
-        found: Stream[UInt(64 + MASK), 4], amounts: Stream[int32, 2][U],
+        found: Stream[UInt(64 + MASK), 4], amounts: Stream[int32, 2][U], layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1], args=[bases, lasts, masks])
         def finding(base_of: int32[MOST], last_of: int32[MOST], mask_of: int32[MOST]):
@@ -57,7 +57,7 @@ def finding(z: BlockSizes) -> Stage:
                 next_base = base
                 of_block = B - 1 if of_block == 0 else of_block - 1
             with allo.meta_for(U) as u:
-                amounts[u].put(passes * (LAYERS * H))
+                amounts[u].put(passes * (layers * H))
 
     return Stage(part, loops=("finding:back",))
 
@@ -68,8 +68,8 @@ def planning(z: BlockSizes) -> Stage:
     A word of a pass has its first key, how many come behind that, its row of queries, and for each of T
     tokens a mask and whether there is such a token.
     """
-    U, B, MOST, LAYERS, ROOM, T, PLAN = (
-        z.wide.heads, z.block.tokens, z.block.most, z.model.layers, z.room, z.block.queries, z.plan,
+    U, B, MOST, ROOM, T, PLAN = (
+        z.wide.heads, z.block.tokens, z.block.most, z.room, z.block.queries, z.plan,
     )  # fmt: skip
     H, MASK, LOG_T = z.per_unit, 31 + T, T.bit_length() - 1
     ROWS, LANE = -(-B // T), 32 + T
@@ -78,6 +78,7 @@ def planning(z: BlockSizes) -> Stage:
     def part(
         count: int32, waves: int32, found: Stream[UInt(64 + MASK), 4],
         score_plans: Stream[UInt(PLAN), PLANS][U], mix_plans: Stream[UInt(PLAN), PLANS][U],
+        layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def planning():
@@ -85,7 +86,7 @@ def planning(z: BlockSizes) -> Stage:
             for back in range(count):
                 of[count - 1 - back] = found.get()
             last_wave: UInt(8) = waves - 1
-            for layer in range(LAYERS):
+            for layer in range(layers):
                 first: int32 = 0
                 left: int32 = count
                 for wave in range(last_wave + 1):
@@ -133,10 +134,10 @@ def planning(z: BlockSizes) -> Stage:
 
 def scoring(z: BlockSizes) -> Stage:
     """One a unit: keeps the new keys, and multiplies the queries of a pass with those that it scans."""
-    m, U, HD, CACHE, T, PLAN = (
-        z.model, z.wide.heads, z.model.head_dim, z.cached, z.block.queries, z.plan,
+    U, HD, CACHE, T, PLAN = (
+        z.wide.heads, z.model.head_dim, z.cached, z.block.queries, z.plan,
     )  # fmt: skip
-    sizes = HD, z.per_unit, z.group, z.room, m.layers, z.block.tokens, T, T.bit_length() - 1
+    sizes = HD, z.per_unit, z.group, z.room, z.layers, z.held, z.block.tokens, T, T.bit_length() - 1
     kernel = Kernel(score_shared, sizes, schedule_score_shared)
     SCORE, ASKED, SCORES, Q = kernel.template, z.asked, z.scores, z.group * T
 
@@ -144,13 +145,13 @@ def scoring(z: BlockSizes) -> Stage:
     def part(
         count: int32, waves: int32, keys: UInt(8 * HD)[U, CACHE],
         asked: Stream[UInt(8 * HD), ASKED][U], score_plans: Stream[UInt(PLAN), PLANS][U],
-        scores: Stream[int32[Q], SCORES][U], peaks: Stream[int32[Q], 4][U],
+        scores: Stream[int32[Q], SCORES][U], peaks: Stream[int32[Q], 4][U], layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[U], args=[keys])
         def scoring(cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
             score_shared[*SCORE](
-                asked[u], score_plans[u], count, waves, cache[u], scores[u], peaks[u]
+                asked[u], score_plans[u], count, waves, cache[u], scores[u], peaks[u], layers
             )
 
     return Stage(part, (kernel,), banks={"keys": 1})
@@ -158,28 +159,28 @@ def scoring(z: BlockSizes) -> Stage:
 
 def mixing(z: BlockSizes) -> Stage:
     """One a unit: the values weighted by softmax, of every token of a pass."""
-    m, U, HD, CACHE, T, PLAN = (
-        z.model, z.wide.heads, z.model.head_dim, z.cached, z.block.queries, z.plan,
+    U, HD, CACHE, T, PLAN = (
+        z.wide.heads, z.model.head_dim, z.cached, z.block.queries, z.plan,
     )  # fmt: skip
-    sizes = HD, z.per_unit, z.group, z.room, m.layers, z.block.tokens, T
+    sizes = HD, z.per_unit, z.group, z.room, z.layers, z.held, z.block.tokens, T
     kernel = Kernel(mix_shared, sizes, schedule_mix_shared)
-    MIX, GIVEN, LAYERS, Q, PASS = kernel.template, z.given, m.layers, z.group * T, z.passed
+    MIX, GIVEN, HELD, Q, PASS = kernel.template, z.given, z.held, z.group * T, z.passed
     SCORES = z.scores
 
     @df.part()
     def part(
-        count: int32, waves: int32, exponents: float32[U, LAYERS],
+        count: int32, waves: int32, exponents: float32[U, HELD],
         values: UInt(8 * HD)[U, CACHE], given: Stream[UInt(8 * HD), GIVEN][U],
         mix_plans: Stream[UInt(PLAN), PLANS][U],
         scores: Stream[int32[Q], SCORES][U], peaks: Stream[int32[Q], 4][U],
-        passes: Stream[UInt(PASS), 2][U],
+        passes: Stream[UInt(PASS), 2][U], layers: UInt(8), first_layer: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[U], args=[exponents, values])
-        def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, CACHE]):
+        def mixing(factors: float32[U, HELD], cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
             mix_shared[*MIX](
                 given[u], mix_plans[u], scores[u], peaks[u], count, waves,
-                factors[u], cache[u], passes[u],
+                factors[u], cache[u], passes[u], layers, first_layer,
             )  # fmt: skip
 
     return Stage(part, (kernel,), banks={"exponents": 1, "values": 1})

@@ -24,27 +24,26 @@ PLANS = 32
 def packing(z: BlockSizes) -> Stage:
     """Quantises q, k and v, and joins them to words of a head."""
     m, V, C = z.model, z.wide.vector, z.wide.channels
-    HD, sizes = m.head_dim, (z.qkv, m.head_dim, V, C, m.layers, z.block.tokens)
+    HD, sizes = m.head_dim, (z.qkv, m.head_dim, V, C, z.layers, z.block.tokens)
     kernel = Kernel(pack_block, sizes, lambda s: schedule_pack_block(s, C // V))
     PACK = kernel.template
 
     @df.part()
     def part(
         count: int32, waves: int32, projected: Stream[float32[V], 4],
-        packed: Stream[UInt(8 * HD), 4],
+        packed: Stream[UInt(8 * HD), 4], layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def packing():
-            pack_block[*PACK](projected, count, waves, packed)
+            pack_block[*PACK](projected, count, waves, packed, layers)
 
     return Stage(part, (kernel,))
 
 
 def dealing(z: BlockSizes) -> Stage:
     """Gives every unit the queries, keys and values of its heads."""
-    U, HD, HEADS, KV, G, LAYERS, B = (
-        z.wide.heads, z.model.head_dim, z.model.heads, z.model.kv_heads, z.group, z.model.layers,
-        z.block.tokens,
+    U, HD, HEADS, KV, G, B = (
+        z.wide.heads, z.model.head_dim, z.model.heads, z.model.kv_heads, z.group, z.block.tokens,
     )  # fmt: skip
     FIRST, ASKED, GIVEN = 1 | 1 << U, z.asked, z.given
     LATER = (1 << 2 * U) - 1 - FIRST
@@ -53,11 +52,12 @@ def dealing(z: BlockSizes) -> Stage:
     def part(
         count: int32, waves: int32, packed: Stream[UInt(8 * HD), 4],
         asked: Stream[UInt(8 * HD), ASKED][U], given: Stream[UInt(8 * HD), GIVEN][U],
+        layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def dealing():
             last_wave: UInt(8) = waves - 1
-            for layer in range(LAYERS):
+            for layer in range(layers):
                 left: int32 = count
                 for wave in range(last_wave + 1):
                     last: UInt(8) = min(left, B) - 1
@@ -202,21 +202,19 @@ def mixing(z: BlockSizes) -> Stage:
 
 def collecting(z: BlockSizes) -> Stage:
     """Takes the sums of the units' heads in their order."""
-    U, HD, LAYERS, HEADS, G = (
-        z.wide.heads, z.model.head_dim, z.model.layers, z.model.heads, z.group,
-    )  # fmt: skip
+    U, HD, HEADS, G = z.wide.heads, z.model.head_dim, z.model.heads, z.group
     BEHIND = max(2, G)
 
     @df.part()
     def part(
         count: int32, mixed: Stream[UInt(32 * HD), BEHIND][U], totals: Stream[int32, BEHIND][U],
-        collected: Stream[UInt(32 * HD), 2], counted: Stream[int32, 2],
+        collected: Stream[UInt(32 * HD), 2], counted: Stream[int32, 2], layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def collecting():
             unit: UInt(U) = 1
             share: UInt(8) = 0
-            heads_to_come: int32 = count * (LAYERS * HEADS)
+            heads_to_come: int32 = count * (layers * HEADS)
             for head in range(heads_to_come):
                 of_head: UInt(32 * HD) = 0
                 total: int32 = 0
@@ -235,17 +233,18 @@ def collecting(z: BlockSizes) -> Stage:
 
 def dividing(z: BlockSizes) -> Stage:
     """Divides by the sums of the weights, and quantises."""
-    m, V, HD, LAYERS = z.model, z.wide.vector, z.model.head_dim, z.model.layers
-    kernel = Kernel(divide_block, (HD, V, m.heads, LAYERS), schedule_divide_block)
+    m, V, HD, HELD = z.model, z.wide.vector, z.model.head_dim, z.held
+    kernel = Kernel(divide_block, (HD, V, m.heads, z.layers, HELD), schedule_divide_block)
     DIVIDE = kernel.template
 
     @df.part()
     def part(
-        count: int32, attends: float32[LAYERS], collected: Stream[UInt(32 * HD), 2],
+        count: int32, attends: float32[HELD], collected: Stream[UInt(32 * HD), 2],
         counted: Stream[int32, 2], attended: Stream[UInt(8 * V), 4],
+        layers: UInt(8), first_layer: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1], args=[attends])
-        def dividing(factors: float32[LAYERS]):
-            divide_block[*DIVIDE](collected, counted, factors, count, attended)
+        def dividing(factors: float32[HELD]):
+            divide_block[*DIVIDE](collected, counted, factors, count, attended, layers, first_layer)
 
     return Stage(part, (kernel,))

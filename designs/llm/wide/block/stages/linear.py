@@ -40,8 +40,8 @@ def loading(z: BlockSizes) -> Stage:
 def spreading(z: BlockSizes) -> Stage:
     """Gives the words of R tokens, for each output of a job again."""
     C, L, B, R, WORD = z.wide.channels, z.wide.lanes, z.block.tokens, z.block.rows, z.word
-    D, QKV, UP, FFN, LAYERS, OUTS = z.model.d, z.qkv, z.up, z.model.ffn, z.model.layers, z.outs
-    ROUNDS, INVERSE, JOBS, KEPT = z.rounds, z.inverse, z.jobs, B // R * (max(D, FFN) // L)
+    D, QKV, UP, FFN, HAS_HEAD = z.model.d, z.qkv, z.up, z.model.ffn, 1 - z.encoder
+    ROUNDS, INVERSE, KEPT = z.rounds, z.inverse, B // R * (max(D, FFN) // L)
     ENTERS = z.enters
     groups = min(D, FFN) // L
 
@@ -50,20 +50,21 @@ def spreading(z: BlockSizes) -> Stage:
         count: int32, waves: int32, spoken: int32, normed_words: Stream[UInt(WORD), ROUNDS * D // L],
         attended_words: Stream[UInt(WORD), ROUNDS * D // L],
         bent_words: Stream[UInt(WORD), ROUNDS * FFN // L], spread: Stream[UInt(WORD), 2],
+        layers: UInt(8), enters: UInt(1), last_outs: UInt(16),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def spreading():
             kept: UInt(WORD)[KEPT]
-            for job in range(0 - ENTERS, JOBS):
+            for job in range(0 - enters, 4 * layers + HAS_HEAD):
                 kind: int32 = job & 3
                 last_pass: UInt(8) = waves - 1
                 left: int32 = count
                 groups: UInt(16) = D // L
                 outs: UInt(24) = D // C
-                if job == 4 * LAYERS:
+                if job == 4 * layers:
                     last_pass = 0
                     left = spoken
-                    outs = OUTS
+                    outs = last_outs
                 elif kind == 0:
                     outs = QKV // C
                 elif kind == 2:
@@ -111,13 +112,14 @@ def casting(z: BlockSizes) -> Stage:
     C, L, R, B, G, WORD = (
         z.wide.channels, z.wide.lanes, z.block.rows, z.block.tokens, z.groups, z.word,
     )  # fmt: skip
-    D, OUTS, INVERSE = z.model.d, z.outs, z.inverse
-    ROUND_WORDS = z.entering + z.model.layers * sum(job_words(z.model, z.wide)[0])
+    D, INVERSE, ENTERING, A_LAYER = (
+        z.model.d, z.inverse, z.entering, sum(job_words(z.model, z.wide)[0]),
+    )  # fmt: skip
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, spread: Stream[UInt(WORD), 2],
-        inputs: Stream[UInt(WORD), 2][C],
+        inputs: Stream[UInt(WORD), 2][C], layers: UInt(8), enters: UInt(1), last_outs: UInt(16),
     ):  # fmt: skip
         cast: Stream[UInt(WORD), 2][G]
 
@@ -127,7 +129,9 @@ def casting(z: BlockSizes) -> Stage:
             last_token: UInt(8) = count - last_wave * B - 1
             rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
             last_rounds: UInt(16) = (((spoken - 1) * INVERSE) >> 16) + 1
-            total: int32 = rounds * ROUND_WORDS + last_rounds * (OUTS * (D // L))
+            total: int32 = rounds * (enters * ENTERING + layers * A_LAYER) + last_rounds * (
+                last_outs * (D // L)
+            )
             for word in range(total):
                 one: UInt(WORD) = spread.get()
                 with allo.meta_for(G) as g:
@@ -140,7 +144,9 @@ def casting(z: BlockSizes) -> Stage:
             last_token: UInt(8) = count - last_wave * B - 1
             rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
             last_rounds: UInt(16) = (((spoken - 1) * INVERSE) >> 16) + 1
-            total: int32 = rounds * ROUND_WORDS + last_rounds * (OUTS * (D // L))
+            total: int32 = rounds * (enters * ENTERING + layers * A_LAYER) + last_rounds * (
+                last_outs * (D // L)
+            )
             for word in range(total):
                 one: UInt(WORD) = cast[g].get()
                 with allo.meta_for(C // G) as c:
@@ -157,7 +163,7 @@ def multiplying(z: BlockSizes) -> Stage:
     groups = min(m.d, m.ffn) // L
     kernel = Kernel(
         multiply_block,
-        (L, C, m.d, z.qkv, z.up, m.ffn, m.layers, z.outs, R, B, z.extra, z.shift, z.enters),
+        (L, C, m.d, z.qkv, z.up, m.ffn, z.layers, z.outs, R, B, z.extra, z.shift, z.enters),
         lambda s: schedule_multiply_block(s, groups, R),
     )
     ELEMENT = kernel.template
@@ -166,11 +172,14 @@ def multiplying(z: BlockSizes) -> Stage:
     def part(
         count: int32, waves: int32, spoken: int32, words: Stream[UInt(8 * L), z.wide.prefetch][C],
         inputs: Stream[UInt(WORD), 2][C], sums: Stream[UInt(32 * R), 4][C],
+        layers: UInt(8), enters: UInt(1), last_outs: UInt(16),
     ):  # fmt: skip
         @df.kernel(mapping=[C])
         def element():
             c = df.get_pid()
-            multiply_block[*ELEMENT](words[c], inputs[c], count, waves, spoken, sums[c])
+            multiply_block[*ELEMENT](
+                words[c], inputs[c], count, waves, spoken, sums[c], layers, enters, last_outs
+            )
 
     return Stage(part, (kernel,))
 
@@ -178,13 +187,13 @@ def multiplying(z: BlockSizes) -> Stage:
 def joining(z: BlockSizes) -> Stage:
     """Joins the elements' sums to those of groups."""
     C, R, B, G = z.wide.channels, z.block.rows, z.block.tokens, z.groups
-    OUTS, INVERSE = z.outs, z.inverse
-    ROUND_SUMS = (z.sums - z.outputs) // C
+    INVERSE, ENTERING, A_LAYER = z.inverse, z.enters * z.model.d // C, z.layer_sums // C
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, sums: Stream[UInt(32 * R), 4][C],
         partly: Stream[UInt(32 * R * (C // G)), 2][G],
+        layers: UInt(8), enters: UInt(1), last_outs: UInt(16),
     ):  # fmt: skip
         @df.kernel(mapping=[G])
         def pregather():
@@ -193,7 +202,7 @@ def joining(z: BlockSizes) -> Stage:
             last_token: UInt(8) = count - last_wave * B - 1
             rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
             last_rounds: UInt(16) = (((spoken - 1) * INVERSE) >> 16) + 1
-            total: int32 = rounds * ROUND_SUMS + last_rounds * OUTS
+            total: int32 = rounds * (enters * ENTERING + layers * A_LAYER) + last_rounds * last_outs
             for one in range(total):
                 some: UInt(32 * R * (C // G)) = 0
                 with allo.meta_for(C // G) as c:
@@ -206,27 +215,25 @@ def joining(z: BlockSizes) -> Stage:
 def gathering(z: BlockSizes) -> Stage:
     """Gives words of V sums, token by token within a group of C outputs."""
     C, V, R, B, G = z.wide.channels, z.wide.vector, z.block.rows, z.block.tokens, z.groups
-    D, QKV, UP, LAYERS, OUTS, INVERSE, JOBS, ENTERS = (
-        z.model.d, z.qkv, z.up, z.model.layers, z.outs, z.inverse, z.jobs, z.enters,
-    )  # fmt: skip
+    D, QKV, UP, INVERSE, HAS_HEAD = z.model.d, z.qkv, z.up, z.inverse, 1 - z.encoder
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, partly: Stream[UInt(32 * R * (C // G)), 2][G],
-        gathered: Stream[int32[V], 4],
+        gathered: Stream[int32[V], 4], layers: UInt(8), enters: UInt(1), last_outs: UInt(16),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def gather():
             held: int32[R * C] = 0
-            for job in range(0 - ENTERS, JOBS):
+            for job in range(0 - enters, 4 * layers + HAS_HEAD):
                 kind: int32 = job & 3
                 last_pass: UInt(8) = waves - 1
                 left: int32 = count
                 outs: UInt(24) = D // C
-                if job == 4 * LAYERS:
+                if job == 4 * layers:
                     last_pass = 0
                     left = spoken
-                    outs = OUTS
+                    outs = last_outs
                 elif kind == 0:
                     outs = QKV // C
                 elif kind == 2:

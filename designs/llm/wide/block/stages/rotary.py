@@ -36,17 +36,17 @@ def turning(z: BlockSizes) -> Stage:
     """Turns queries and keys."""
     m, V, C, hd = z.model, z.wide.vector, z.wide.channels, z.model.head_dim
     to_turn = (m.heads + m.kv_heads) * hd
-    sizes = to_turn, z.qkv, hd, V, C, m.layers, z.block.tokens, z.block.most
+    sizes = to_turn, z.qkv, hd, V, C, z.layers, z.block.tokens, z.block.most
     kernel = Kernel(rotate_block, sizes, schedule_rotate_block)
     ROTATE = kernel.template
 
     @df.part()
     def part(
         count: int32, waves: int32, projected: Stream[float32[V], 4],
-        angles: Stream[UInt(32 * V), 4], turned: Stream[float32[V], 4],
+        angles: Stream[UInt(32 * V), 4], turned: Stream[float32[V], 4], layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def rotating():
-            rotate_block[*ROTATE](projected, angles, count, waves, turned)
+            rotate_block[*ROTATE](projected, angles, count, waves, turned, layers)
 
     return Stage(part, (kernel,))

@@ -8,7 +8,14 @@ from ....checkpoints.quantize import finest_shift
 from ....config import Architecture
 from ...families.model import all_sums, job_sizes, terms
 from ...parameters import Wide, padded_vocab
-from ..parameters import Block, cached_words, ended_words, given_words, said_block_words
+from ..parameters import (
+    Block,
+    cached_words,
+    ended_words,
+    given_words,
+    held_layers,
+    said_block_words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +41,20 @@ class BlockSizes:
         return 2 * self.model.layers + 1
 
     @property
-    def last(self) -> int:
-        """The norm of the tokens whose logits follow; an encoder has none."""
-        return self.norms if self.encoder else self.norms - 1
+    def layers(self) -> int:
+        """Layers of every call; 0 where a call says how many."""
+        return 0 if self.block.draft else self.model.layers
+
+    @property
+    def held(self) -> int:
+        """Layers that have keys and values: the model's, and that of its draft head."""
+        return held_layers(self.model, self.block)
+
+    @property
+    def known(self) -> int:
+        """Rows of embeddings: of an entrance, or of the vocabulary; or of both."""
+        own = self.model.vocab if self.block.draft or not self.block.entrance else 0
+        return own + self.block.entrance
 
     @property
     def room(self) -> int:
@@ -105,14 +123,14 @@ class BlockSizes:
         return self.outputs // self.wide.channels
 
     @property
-    def jobs(self) -> int:
-        """Jobs of a step: four a layer, and the logits."""
-        return 4 * self.model.layers + 1 - self.encoder
-
-    @property
     def sums(self) -> int:
         """Sums of a token."""
         return all_sums(self.model, self.outputs) + self.enters * self.model.d
+
+    @property
+    def layer_sums(self) -> int:
+        """Sums of a token in a layer."""
+        return all_sums(self.model, 0) // self.model.layers
 
     @property
     def gain(self) -> int:

@@ -43,7 +43,7 @@ def gains_loading(z: BlockSizes) -> Stage:
 def embedding(z: BlockSizes) -> Stage:
     """The tokens' rows, added to the positions' rows unless positions are rotary."""
     m, V, MOST, ROTARY = z.model, z.wide.vector, z.block.most, bool(z.model.rotary)
-    known = z.block.entrance or m.vocab
+    known = z.known
     TOKENS, POSITIONS = known * m.d // V, m.context * m.d // V
     finding = Kernel(look_up, (m.d, V, known, MOST), schedule_look_up)
     adding = Kernel(embed_block, (m.d, V, m.context, known, MOST), schedule_embed_block)
@@ -83,7 +83,7 @@ def embedding(z: BlockSizes) -> Stage:
 def summing(z: BlockSizes) -> Stage:
     """Adds deltas to the residuals; an encoder's residuals come back from the norms."""
     m, V, C, B, MOST = z.model, z.wide.vector, z.wide.channels, z.block.tokens, z.block.most
-    sizes = m.d, V, C, m.layers, B, MOST, z.encoder, z.lanes, z.log_lanes, z.enters
+    sizes = m.d, V, C, z.layers, B, MOST, z.encoder, z.lanes, z.log_lanes, z.enters
     WIDTH = z.lanes * V
     kernel = Kernel(collect, sizes, lambda s: schedule_collect(s, bool(z.encoder)))
     COLLECT, ROWS, COME = kernel.template, B * m.d // V, B * m.d // V if z.encoder else 4
@@ -92,31 +92,32 @@ def summing(z: BlockSizes) -> Stage:
     def part(
         count: int32, waves: int32, spoken: int32, come: Stream[float32[V], COME],
         deltas: Stream[float32[V], ROWS], rows: Stream[float32[WIDTH], 4],
+        layers: UInt(8), enters: UInt(1),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def summing():
-            collect[*COLLECT](come, deltas, count, waves, spoken, rows)
+            collect[*COLLECT](come, deltas, count, waves, spoken, rows, layers, enters)
 
     return Stage(part, (kernel,))
 
 
 def turning(z: BlockSizes) -> Stage:
     """Deals the rows to the units of norms."""
-    D, V, B, N, NORMS, LAST = (
-        z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.norms, z.last,
+    D, V, B, N, ENCODER = (
+        z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.encoder,
     )  # fmt: skip
     ROWS, W, WIDTH = 2 * D // V, z.lanes, z.lanes * V
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, rows: Stream[float32[WIDTH], 4],
-        dealt: Stream[float32[V], ROWS][N],
+        dealt: Stream[float32[V], ROWS][N], layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def turning():
-            for norm in range(NORMS):
-                last_pass: UInt(8) = 0 if norm == LAST else waves - 1
-                left: int32 = spoken if norm == LAST else count
+            for norm in range(2 * layers + 1):
+                last_pass: UInt(8) = 0 if norm == 2 * layers + ENCODER else waves - 1
+                left: int32 = spoken if norm == 2 * layers + ENCODER else count
                 for wave in range(last_pass + 1):
                     last: UInt(8) = min(left, B) - 1
                     left = left - B
@@ -170,10 +171,10 @@ def norming(z: BlockSizes) -> Stage:
 
 def merging(z: BlockSizes) -> Stage:
     """Takes the units' results in turn; an encoder's go back to ``summing`` in float32, or are said."""
-    D, V, B, N, NORMS, LAST = (
-        z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.norms, z.last,
+    D, V, B, N, ENCODER = (
+        z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.encoder,
     )  # fmt: skip
-    BOTH, ENCODER, ROWS = z.both, z.encoder, B * z.model.d // z.wide.vector
+    BOTH, ROWS = z.both, B * z.model.d // z.wide.vector
     MERGED, TELLS = 8 * V + z.extra, z.block.hidden
 
     @df.part()
@@ -181,12 +182,13 @@ def merging(z: BlockSizes) -> Stage:
         count: int32, waves: int32, spoken: int32, normed: Stream[UInt(BOTH), D // V][N],
         merged: Stream[UInt(MERGED), 4], embedded: Stream[float32[V], 4],
         back: Stream[float32[V], ROWS], states: Stream[float32[V], 4], told: Stream[UInt(MERGED), 4],
+        layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def merging():
-            for norm in range(NORMS):
-                last_pass: UInt(8) = 0 if norm == LAST else waves - 1
-                left: int32 = spoken if norm == LAST else count
+            for norm in range(2 * layers + 1):
+                last_pass: UInt(8) = 0 if norm == 2 * layers + ENCODER else waves - 1
+                left: int32 = spoken if norm == 2 * layers + ENCODER else count
                 for wave in range(last_pass + 1):
                     last: UInt(8) = min(left, B) - 1
                     left = left - B
@@ -208,7 +210,7 @@ def merging(z: BlockSizes) -> Stage:
                             for v in range(V):
                                 bits: UInt(32) = part[8 * V + 32 * v : 8 * V + 32 * v + 32]
                                 whole[v] = bits.bitcast()
-                            if norm == NORMS - 1:
+                            if norm == 2 * layers:
                                 states.put(whole)
                             else:
                                 back.put(whole)
@@ -216,7 +218,7 @@ def merging(z: BlockSizes) -> Stage:
                         with allo.meta_else():
                             merged.put(part)
                         with allo.meta_if(TELLS):
-                            if norm == LAST:
+                            if norm == 2 * layers:
                                 told.put(part)
                         if at == D // V - 1:
                             unit = (unit << 1) | (unit >> (N - 1))
@@ -227,25 +229,25 @@ def merging(z: BlockSizes) -> Stage:
     return Stage(part, loops=loops, registers=own)
 
 
-def joining_lanes(z: BlockSizes, width: int, run: int, jobs: int, full: int) -> Stage:
-    """Brings the pieces of the lanes of rows beside each other, of jobs as :func:`arrange` takes them.
+def joining_lanes(z: BlockSizes, width: int, run: int, norms: bool) -> Stage:
+    """Brings the pieces of the lanes of rows beside each other, of each layer or of each norm.
 
-    Where there is a job of the last tokens alone, these are told as well.
+    The last norm is of the last tokens alone, and these are told as well.
     """
     W, B, PIECE, RUN, PIECES = z.lanes, z.block.tokens, 8 * z.wide.vector + z.extra, run, width
-    TELLS = z.block.hidden and full < jobs
-    JOBS, FULL, ROOM, DEEP = jobs, full, B // z.lanes * width, z.model.d // z.wide.vector
+    TELLS, NORMS = z.block.hidden and norms, int(norms)
+    ROOM, DEEP = B // z.lanes * width, z.model.d // z.wide.vector
 
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, lane: Stream[UInt(PIECE), DEEP][W],
-        joined: Stream[UInt(PIECE * W), ROOM], told: Stream[UInt(PIECE * W), 4],
+        joined: Stream[UInt(PIECE * W), ROOM], told: Stream[UInt(PIECE * W), 4], layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def joining_lanes():
-            for job in range(JOBS):
-                last_pass: UInt(8) = 0 if job >= FULL else waves - 1
-                left: int32 = spoken if job >= FULL else count
+            for job in range((1 + NORMS) * layers + NORMS):
+                last_pass: UInt(8) = 0 if job >= (1 + NORMS) * layers else waves - 1
+                left: int32 = spoken if job >= (1 + NORMS) * layers else count
                 for wave in range(last_pass + 1):
                     last: UInt(8) = min(left, B) - 1
                     left = left - B
@@ -259,7 +261,7 @@ def joining_lanes(z: BlockSizes, width: int, run: int, jobs: int, full: int) -> 
                                 word[PIECE * w : PIECE * w + PIECE] = lane[w].get()
                         joined.put(word)
                         with allo.meta_if(TELLS):
-                            if job == FULL:
+                            if job == 2 * layers:
                                 told.put(word)
                         ends: UInt(1) = 1 if at == RUN - 1 else 0
                         behind: UInt(8) = 0 if last - token < W else token + W
@@ -277,9 +279,10 @@ def arranging(z: BlockSizes, name: str) -> Stage:
         "attended": (m.d, z.wide.heads * z.group * m.head_dim // V, m.layers, m.layers),
         "bent": (m.ffn, z.wide.channels // V // (1 + m.gated), m.layers, m.layers),
     }[name]
+    NORMS, ENCODER = int(name == "normed"), z.encoder
     own = 0 if name == "attended" else z.extra
     W = z.lanes if name in z.joined else 1
-    sizes = z.wide.lanes, V, R, B, width, run, jobs, full, own, z.extra, W
+    sizes = z.wide.lanes, V, R, B, width, run, jobs if z.layers else 0, full, own, z.extra, W
     kernel = Kernel(arrange, sizes, schedule_arrange, name)
     ARRANGE, ROOM = kernel.template, z.rounds * width // z.wide.lanes
     COME = B * m.ffn // V if name == "bent" else 4
@@ -288,11 +291,17 @@ def arranging(z: BlockSizes, name: str) -> Stage:
     @df.part()
     def part(
         count: int32, waves: int32, spoken: int32, come: Stream[UInt((8 * V + own) * W), COME],
-        leave: Stream[UInt(WORD), ROOM],
+        leave: Stream[UInt(WORD), ROOM], layers: UInt(8), enters: UInt(1),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
         def arranging():
-            arrange[*ARRANGE](come, count, waves, spoken, leave)
+            with allo.meta_if(NORMS):
+                arrange[*ARRANGE](
+                    come, count, waves, spoken, leave, 2 * layers + enters + (1 - ENCODER),
+                    2 * layers + enters,
+                )  # fmt: skip
+            with allo.meta_else():
+                arrange[*ARRANGE](come, count, waves, spoken, leave, layers, layers)
 
     return Stage(part, (kernel,))
 
@@ -319,7 +328,7 @@ def activating(z: BlockSizes) -> Stage:
 
             @df.kernel(mapping=[1])
             def parting():
-                part_block[*PART](hidden, count, gates, others)
+                part_block[*PART](hidden, count, gates, others, LAYERS)
 
             @df.kernel(mapping=[1], args=[gelus])
             def swiglu(factors: float32[LAYERS]):
@@ -337,17 +346,20 @@ def activating(z: BlockSizes) -> Stage:
 def saying(z: BlockSizes) -> Stage:
     """Writes the logits of the last tokens, or an encoder's hidden values of every token."""
     D, V, SAID, ENCODER = z.model.d, z.wide.vector, z.said, z.encoder
-    WORDS = z.outputs // V
+    C = z.wide.channels
     kernel = Kernel(say_block, (V, SAID), schedule_say_block)
     SAY = kernel.template
 
     @df.part()
-    def part(count: int32, spoken: int32, logits: UInt(32 * V)[SAID], said: Stream[float32[V], 4]):
+    def part(
+        count: int32, spoken: int32, logits: UInt(32 * V)[SAID], said: Stream[float32[V], 4],
+        last_outs: UInt(16),
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[logits])
         def saying(memory: UInt(32 * V)[SAID]):
             with allo.meta_if(ENCODER):
                 say_block[*SAY](said, count * (D // V), memory)
             with allo.meta_else():
-                say_block[*SAY](said, spoken * WORDS, memory)
+                say_block[*SAY](said, spoken * (last_outs * (C // V)), memory)
 
     return Stage(part, (kernel,))

@@ -21,6 +21,7 @@ def multiply_gates[FFN, V, LOG_V, RUN, LAYERS, B, BLOCK](
     products: "Stream[float32[V], 4]",
     peaks: "Stream[int32, 4]",
     tops: "Stream[int32, 4]",
+    layers: "UInt(8)",
 ):
     """``silu(gates) * others``, and the largest of each block of activations and of each token, as bits.
 
@@ -31,7 +32,7 @@ def multiply_gates[FFN, V, LOG_V, RUN, LAYERS, B, BLOCK](
     heres: int32[B]
     most: int32[B]
     last_wave: UInt(8) = waves - 1
-    for layer in range(LAYERS):
+    for layer in range(LAYERS if LAYERS > 0 else layers):
         left: int32 = count
         for wave in range(last_wave + 1):
             last: UInt(8) = min(left, B) - 1
@@ -81,6 +82,7 @@ def quantise_gates[FFN, V, RUN, LAYERS, B, BLOCK, MOST, W](
     waves: int32,
     small: "Stream[UInt(8 * V + 4), 4]",
     steps: "Stream[float32, 4]",
+    layers: "UInt(8)",
 ):
     """What :func:`multiply_gates` gives, quantised in its order; ``steps`` has the step of each token.
 
@@ -90,7 +92,7 @@ def quantise_gates[FFN, V, RUN, LAYERS, B, BLOCK, MOST, W](
     bounds: UInt(32)[B // W]
     inverses: UInt(32)[B // W]
     last_wave: UInt(8) = waves - 1
-    for layer in range(LAYERS):
+    for layer in range(LAYERS if LAYERS > 0 else layers):
         left: int32 = count
         for wave in range(last_wave + 1):
             mine: int32 = (min(left, B) + (W - 1) - lane) // W

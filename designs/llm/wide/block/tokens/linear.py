@@ -11,25 +11,25 @@ from ....stage import pipelined
 def rescale_block_tokens[V, C, D, QKV, UP, LAYERS, OUTPUTS, TERMS, B, ENTERS](
     sums: "Stream[int32[V], 4]",
     tables: "Stream[UInt(32 * TERMS * V), 4]",
-    norm_steps: "Stream[float32, 4]",
-    gate_steps: "Stream[float32, 4]",
-    count: int32,
-    waves: int32,
-    spoken: int32,
+    norm_steps: "Stream[float32, 4]", gate_steps: "Stream[float32, 4]",
+    count: int32, waves: int32, spoken: int32,
     mixed: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
-    hidden: "Stream[float32[V], 4]",
-    logits: "Stream[float32[V], 4]",
-):
+    hidden: "Stream[float32[V], 4]", logits: "Stream[float32[V], 4]",
+    layers: "UInt(8)", enters: "UInt(1)", last_outs: "UInt(16)",
+):  # fmt: skip
     """:func:`..linear.rescale_block`, with a token's step of what the job took; an entrance's is a gate's."""
     steps: float32[B]
     kept: UInt(32 * TERMS * V)[max(D, QKV, UP) // C, C // V]
-    for job in range(0 - ENTERS, 4 * LAYERS + min(OUTPUTS, 1)):
+    for job in range(
+        0 - (ENTERS if LAYERS > 0 else enters),
+        4 * (LAYERS if LAYERS > 0 else layers) + min(OUTPUTS, 1),
+    ):
         kind: int32 = job & 3
         words: UInt(24) = D // V
         last_pass: UInt(8) = waves - 1
-        if job == 4 * LAYERS:
-            words = OUTPUTS // V
+        if job == 4 * (LAYERS if LAYERS > 0 else layers):
+            words = OUTPUTS // V if LAYERS > 0 else last_outs * (C // V)
             kind = 4
             last_pass = 0
         elif kind == 0:

@@ -12,24 +12,22 @@ def normalise_rows_tokens[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, BLOCK
     rows: "Stream[float32[V], 4]",
     tables: "Stream[UInt(32 * V), 4]",
     unit: int32,
-    count: int32,
-    waves: int32,
-    spoken: int32,
-    eps: float32,
+    count: int32, waves: int32, spoken: int32, eps: float32,
     small: "Stream[UInt(8 * V + 4), 4]",
     steps: "Stream[float32, 4]",
-):
+    layers: "UInt(8)",
+):  # fmt: skip
     """Tokens ``unit``, ``unit + UNITS`` … of every block, and in ``steps`` the step of each of them.
 
     One is normed as by :func:`...tokens.norm.normalise_tokens`.
     """
     y: float32[D // V, V]
     gains: UInt(32 * V)[D // V]
-    for n in range(2 * LAYERS + 1):
+    for n in range(2 * (LAYERS if LAYERS > 0 else layers) + 1):
         for fill in range(D // V):
             gains[fill] = tables.get()
-        last_pass: UInt(8) = 0 if n == 2 * LAYERS else waves - 1
-        left: int32 = spoken if n == 2 * LAYERS else count
+        last_pass: UInt(8) = 0 if n == 2 * (LAYERS if LAYERS > 0 else layers) else waves - 1
+        left: int32 = spoken if n == 2 * (LAYERS if LAYERS > 0 else layers) else count
         for wave in range(last_pass + 1):
             mine: int32 = (min(left, B) + (UNITS - 1) - unit) // UNITS
             left = left - B
