@@ -11,7 +11,8 @@ def with_memories(design: HardwareDesign) -> str:
     """The Verilog of a design inside a module ``with_memories`` that holds a block RAM a bank.
 
     The outside writes the words that the design reads, and reads those that it writes, through the other
-    port of each block.
+    port of each block. Where the design has both ports, the outside sees what it reads, a cycle later:
+    nobody would need a word of it otherwise, and synthesis leaves out what computes such words.
     """
     ports, body = ["input clk", "input rst", "input start", "output done"], []
     joined = [f".{name}({name})" for name in ("clk", "rst", "start", "done")]
@@ -39,10 +40,7 @@ def _wires(port: BankPort) -> list[str]:
 
 
 def _bank(array: ArrayInterface, users: list[BankPort]) -> tuple[list[str], list[str]]:
-    """The ports of a bank to the outside, and its memory.
-
-    A bank with two ports of the design has none to the outside, which the design can see by no word.
-    """
+    """The ports of a bank to the outside, and its memory."""
     stem, word = users[0].prefix, f"[{array.width - 1}:0]"
     address = f"[{users[0].addr_width - 1}:0]"
     memory = f"{stem}_words"
@@ -57,7 +55,9 @@ def _bank(array: ArrayInterface, users: list[BankPort]) -> tuple[list[str], list
         ]
         text += _access(memory, port.prefix, port.reads, port.writes)
     if len(users) > 1:
-        return [], text
+        seen = [port.prefix for port in users if port.reads]
+        text += [f"  always @(posedge clk) {name}_seen <= {name}_rdata;" for name in seen]
+        return [f"output reg {word} {name}_seen" for name in seen], text
     writes = users[0].reads and not users[0].writes
     outside = [f"input {address} {stem}_out_addr", f"input {stem}_out_en"]
     if writes:

@@ -144,8 +144,8 @@ class AsScheduled:
         self._slots: defaultdict[int, list[Step]] = defaultdict(list)
         for time, step in steps:
             self._slots[time].append(step)
-            if step.late:
-                self._slots[time + 1] += []
+            for later in range(1, len(step.looks)):
+                self._slots[time + later] += []
         self._before = side.before(body.number, numbers_of(step for _, step in steps))
         self._read = {n.number for n in body.nodes if n.kind == "load" and not n.latency}
         self._guesses = leaf.exit.guesses if leaf and leaf.exit and leaf.exit.guessing else []
@@ -254,19 +254,19 @@ class AsScheduled:
                     values[step.number] = memory[spot] if spot is not None else 0
                     if step.at_once:
                         for store in stores:
-                            if store.spot == spot and store.number in step.bypass:
+                            if store.spot == spot and store.number in step.looks[0]:
                                 values[step.number] = store.value
-                    elif spot is not None and step.number not in self._read and step.bypass:
-                        loads.append(_Load(step, values, spot, step.bypass))
-                    elif spot is not None and step.late:
-                        loads.append(_Load(step, values, spot, step.bypass))
+                    elif spot is not None and step.number not in self._read and any(step.looks):
+                        loads.append(_Load(step, values, spot))
                 case "store":
                     if step.predicate and not values[step.predicate]:
                         continue
                     assert step.place is not None
                     spot = spot_of(step.place, values)
                     if spot is not None:
-                        stores.append(_Store(step.number, spot, values[step.inputs[0]], step.label))
+                        store = _Store(step.number, spot, values[step.inputs[0]], step.label)
+                        stores.append(store)
+                        _take(loads, store)
                 case "exit":
                     values[step.number] = values[step.inputs[0]]
                 case "check":
@@ -285,11 +285,16 @@ class AsScheduled:
                 )
             written.add(store.spot)
             memory[store.spot] = store.value
-            for load in loads:
-                if store.spot == load.spot and store.number in load.looks:
-                    load.values[load.step.number] = store.value
-        again = [load for load in loads if load.step.late and load.looks is load.step.bypass]
-        return [_Load(load.step, load.values, load.spot, load.step.late_bypass) for load in again]
+            _take(loads, store)
+        again = [load for load in loads if load.turn + 1 < len(load.step.looks)]
+        return [_Load(load.step, load.values, load.spot, load.turn + 1) for load in again]
+
+
+def _take(loads: Sequence[_Load], store: _Store) -> None:
+    """Give a stored value to the loads that look for it, before what reads them in the same cycle."""
+    for load in loads:
+        if store.spot == load.spot and store.number in load.step.looks[load.turn]:
+            load.values[load.step.number] = store.value
 
 
 @dataclass(slots=True)
@@ -297,7 +302,8 @@ class _Load:
     step: Step
     values: Frame
     spot: tuple[int, int, int]
-    looks: frozenset[int]
+    turn: int = 0
+    """Cycles since it started."""
 
 
 @dataclass(slots=True)

@@ -60,7 +60,8 @@ class Step:
     Attributes:
         inputs: numbers of the nodes that ``run`` reads; of the others the data, then what follows it.
         predicate: number of the condition, 0 for always.
-        bypass, late_bypass: numbers of the stores that a load looks for; ``at_once``: before it is read.
+        looks: numbers of the stores that a load looks for in its cycle and in those behind it; ``at_once``:
+            before it is read.
     """
 
     kind: str
@@ -72,9 +73,7 @@ class Step:
     predicate: int = 0
     stream: Any = None
     asks: str = ""
-    bypass: frozenset[int] = frozenset()
-    late_bypass: frozenset[int] = frozenset()
-    late: bool = False
+    looks: tuple[frozenset[int], ...] = ()
     at_once: bool = False
     label: str = ""
 
@@ -106,10 +105,12 @@ def step_of(node: Node, units: Units) -> Step:
     predicate = access.predicate.number if access.predicate is not None else 0
     data = (access.data.number,) if node.kind == "store" and access.data is not None else ()
     step = Step(node.kind, node.number, None, data, node.width, Place.of(access), predicate)
-    step.late, step.label = access.late and node.latency > 1, label
+    step.label = label
     step.at_once = not access.array.read_latency
-    step.bypass = frozenset(store.number for store in access.bypass)
-    step.late_bypass = frozenset(store.number for store in access.late_bypass)
+    ways = [access.bypass]
+    ways += [access.late_bypass] if access.late and node.latency > 1 else []
+    ways += [access.prompt_bypass] if access.prompt and node.latency > 1 else []
+    step.looks = tuple(frozenset(store.number for store in stores) for stores in ways)
     return step
 
 

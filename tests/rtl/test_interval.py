@@ -240,7 +240,7 @@ def test_a_choice_that_fails_is_not_kept(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pipeline, "least_interval", fails_early)
     s = allo.customize(histogram)
     s.pipeline("i")
-    s.build(target="verilog", simulator="jit", device="xcup", clock_mhz=50)
+    s.build(target="verilog", simulator="jit", device="xcup", clock_mhz=300)
     assert failed and intervals == [failed[0] + 1]
 
 

@@ -260,6 +260,8 @@ class Access:
         bypass: stores whose data a load takes when both meet in one cycle on one element.
         late: a register is behind the memory's output. The load also takes the data of a store in the
             cycle after its own, one of ``late_bypass``.
+        prompt: it also takes the data of a store in the cycle in which its word is there, one of
+            ``prompt_bypass``.
         forwarded: whether the schedule may ask for such stores.
         asserted: the user's assertions that cover it.
         gate: what held where a load stands in the program, if that is all it is needed for. A load whose
@@ -279,6 +281,8 @@ class Access:
     forwarded: bool = False
     late: bool = False
     late_bypass: list[Node] = field(default_factory=list)
+    prompt: bool = False
+    prompt_bypass: list[Node] = field(default_factory=list)
     asserted: frozenset[int] = frozenset()
     candidates: tuple[int, ...] = ()
     gate: Node | None = None
@@ -314,6 +318,12 @@ class Edge:
     def passes_register(self) -> bool:
         """Whether the load may take what goes to a register."""
         return self.bypass and self.array is not None and self.array.storage == "reg"
+
+    @property
+    def passes_word(self) -> bool:
+        """Whether the load may take what goes to a memory in the cycle in which its own word is there."""
+        access = self.target.access
+        return self.bypass and access is not None and access.prompt
 
 
 @dataclass(slots=True, eq=False)

@@ -47,8 +47,11 @@ class Sinker:
             for operand in {o.number: o for o in node.operands}.values():
                 self._users[operand.number].append(node)
                 self._read(operand, node.time)
-        self._passed = {edge.source.number for edge in body.edges if edge.passes_register}
+        taken = (edge for edge in body.edges if edge.passes_register or edge.passes_word)
+        self._passed = {edge.source.number for edge in taken}
         """Stores whose values loads take on their way, so that these must not come later."""
+        self._prompt = {edge.source.number for edge in body.edges if edge.passes_word}
+        """Stores of which it is asked a cycle sooner whether they meet a load."""
         self._outgoing: dict[int, list[Edge]] = defaultdict(list)
         for edge in body.edges:
             if edge.distance == 0 or ii is not None:
@@ -99,9 +102,13 @@ class Sinker:
         """The last cycle in which the node can start with its result in time for every user."""
         latest = _FOREVER
         for user in users:
-            fits = self._fits(node, user, user.settle)
+            fits = self._fits(node, user, user.settle) and not self._asked_sooner(node, user)
             latest = min(latest, user.time if fits else user.time - 1)
         return latest - node.latency
+
+    def _asked_sooner(self, node: Node, user: Node) -> bool:
+        """Whether a node says where or whether a store happens that is asked so a cycle sooner."""
+        return user.number in self._prompt and node in user.operands[1:]
 
     def _fits(self, node: Node, user: Node, settle: float) -> bool:
         """Whether a user that settles at a time can take the result in the cycle in which it appears."""

@@ -37,11 +37,27 @@ class Forwarding:
         busy = (self._c.activity.of(body, node.time + 1),)
         names = [text.named(f"{node.label}_{what}") for what in ("read", "chosen", "passed")]
         value = text.register(names[0], value, node.width, busy=busy, place=node.place)
-        if not chosen:
+        if chosen:
+            text.register(names[1], chosen, 1, busy=busy, place=node.place)
+            text.register(names[2], word, node.width, busy=busy, place=node.place)
+            value = text.mux(names[1], names[2], value, node.width)
+        for store in access.prompt_bypass:
+            value = self._prompt(node, store, body, value)
+        return value
+
+    def _prompt(self, node: Node, store: Node, body: Body, value: str) -> str:
+        """The word of a load, or what a store writes there in the cycle in which it is there.
+
+        Whether they meet is found a cycle sooner, as the schedule allows.
+        """
+        text = self._text
+        meets, data = self.meeting(node, store, body, node.time + 2, sooner=1)
+        if not meets:
             return value
-        text.register(names[1], chosen, 1, busy=busy, place=node.place)
-        text.register(names[2], word, node.width, busy=busy, place=node.place)
-        return text.mux(names[1], names[2], value, node.width)
+        busy = (self._c.activity.of(body, node.time + 1),)
+        held = text.named(f"{node.label}_meets")
+        text.register(held, meets, 1, busy=busy, place=node.place)
+        return text.mux(held, data, value, node.width)
 
     def scalar(self, node: Node, body: Body, held: str) -> str:
         """The value of a load of a register, or what a store of its cycle writes there.
@@ -90,38 +106,44 @@ class Forwarding:
         chosen = chosen if second == held else self._text.invert(chosen)
         return self._text.all_of(meets, chosen), first if second == held else second
 
-    def meeting(self, load: Node, store: Node, body: Body, time: int) -> tuple[str, str]:
-        """Whether a store in one step of a load writes the load's element, "" for never; its data."""
+    def meeting(
+        self, load: Node, store: Node, body: Body, time: int, *, sooner: int = 0
+    ) -> tuple[str, str]:
+        """Whether a store in one step of a load writes the load's element, "" for never; its data.
+
+        The first is asked so many cycles ``sooner``.
+        """
         text, target, source = self._text, load.access, store.access
         assert target is not None and source is not None and source.data is not None
-        conditions = [self._c.valid(body, store.time)]
+        time, stored = time - sooner, store.time - sooner
+        conditions = [self._c.valid(body, stored)]
         if source.predicate is not None:
-            conditions.append(self._c.value(source.predicate, body, store.time))
-        banks = self._same_bank(load, store, body, time)
+            conditions.append(self._c.value(source.predicate, body, stored))
+        banks = self._same_bank(load, store, body, time, stored)
         if not banks:
             return "", ""
         conditions.append(banks)
         mine, other = target.word_node, source.word_node
         if mine is not None and other is not None:
             a = self._c.value(mine, body, time)
-            b = self._c.value(other, body, store.time)
+            b = self._c.value(other, body, stored)
             conditions.append(text.compare("eq", a, b, mine.width))
         return text.all_of(*conditions), self._c.value(source.data, body, store.time)
 
-    def _same_bank(self, load: Node, store: Node, body: Body, time: int) -> str:
-        """Whether a load and a store touch one bank, "" where they never do."""
+    def _same_bank(self, load: Node, store: Node, body: Body, time: int, stored: int) -> str:
+        """Whether a load and a store touch one bank in these steps, "" where they never do."""
         text, a, b = self._text, load.access, store.access
         assert a is not None and b is not None
         if a.banks() == b.banks() and a.bank_node is not None and b.bank_node is not None:
             mine = self._c.value(a.bank_node, body, time)
-            other = self._c.value(b.bank_node, body, store.time)
+            other = self._c.value(b.bank_node, body, stored)
             return text.compare("eq", mine, other, a.bank_node.width)
         places = {bank: position for position, bank in enumerate(b.banks())}
         true = text.const(1, 1)
         meetings = [
             text.all_of(
                 bank_condition(self._c, a, position, body, time, true),
-                bank_condition(self._c, b, places[bank], body, store.time, true),
+                bank_condition(self._c, b, places[bank], body, stored, true),
             )
             for position, bank in enumerate(a.banks())
             if bank in places

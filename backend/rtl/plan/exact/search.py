@@ -90,6 +90,8 @@ class Exact:
             return "its recurrence is timed as lookup tables"
         if any(e.passes_register and not from_unit(e.source) for e in scheduler.body.edges):
             return "it takes values on their way to registers"
+        if any(edge.passes_word for edge in scheduler.body.edges):
+            return "it takes values on their way to memories"
         if any(node.waits for node in scheduler.body.nodes):
             return "it waits for streams"
         return ""

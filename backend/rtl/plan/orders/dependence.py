@@ -47,7 +47,8 @@ def add_edges(
     Args:
         levels: the loops whose iterations follow each other.
         carried: whether iterations overlap.
-        bypass: cycles in which a load may take its value from a store: 1, its own; 2, also the next.
+        bypass: cycles in which a load may take its value from a store: 1, its own; 2, also the next; 3, also
+            that in which its word is there.
         past: whether a load of a register may take what a store computes in the same cycle.
         distances: how accesses of the body meet in these levels, where that was asked before.
     """
@@ -66,7 +67,8 @@ def add_edges(
         for node in nodes:
             if node.access is not None:
                 in_memory = stored and node.access.array.read_latency == 1
-                node.access.late = bypass == 2 and node.kind == "load" and in_memory
+                node.access.late = bypass >= 2 and node.kind == "load" and in_memory
+                node.access.prompt = bypass == 3 and node.access.late
         for group in groups(nodes) if stored and found is None else []:
             orders = Orders(
                 group,
@@ -84,6 +86,7 @@ def add_edges(
             if node.access is not None:
                 node.access.forwarded = node.number in forwarded
                 node.access.late = node.access.late and node.access.forwarded
+                node.access.prompt = node.access.prompt and node.access.forwarded
 
 
 class Distances:

@@ -15,10 +15,10 @@ from ...graph.nodes import Edge, Node
 
 Meet = Callable[[Node, Node], bool]
 Distance = Callable[[Node, Node], int | None]
-type Behind = tuple[int, int, int, int]
-"""Accesses that are ordered to one: by −1 cycle at least, which is at most a cycle on the other side of it,
-by 0, by 1, and by 2."""
-NOTHING: Behind = (0, 0, 0, 0)
+type Behind = tuple[int, int, int, int, int, int]
+"""Accesses that are ordered to one: by −2 cycles at least, which is at most two cycles on the other side of
+it, by −1, by 0, by 1, by 2, and by 3."""
+NOTHING: Behind = (0, 0, 0, 0, 0, 0)
 
 
 class Apart:
@@ -55,7 +55,7 @@ class Orders:
         least: the least distance in iterations, at least 1, at which an access meets an earlier one again,
             None where it never does; None in place of it where iterations do not overlap.
         bypass: whether a load may take its value from a store of the same cycle; a late load also from one
-            of the next.
+            of the next, and a prompt one from one two cycles later, when its word is there.
         past: whether a load of a register may take what a store computes in the same cycle.
         alike: equal for accesses that meet the same others, in one iteration and across iterations.
     """
@@ -98,7 +98,7 @@ class Orders:
         short = passes and after_store and second.kind == "load"
         latency = 1 if after_store and not short else 0
         if short and second.access is not None and second.access.late:
-            latency = -1
+            latency = -2 if second.access.prompt else -1
         self._edges.append(Edge(first, second, latency, distance, array, short))
         if not distance:
             self._following[source].append((target, latency))
@@ -109,7 +109,8 @@ class Orders:
 
         A store may be in the cycle of a load before it. Any other pair has to be a cycle apart to
         need no edge; also a store and a load, which without an edge would not take the stored value.
-        A late load may be a cycle in front of a store, and then is behind what is two in front of that.
+        A late load may be a cycle in front of a store, and then is behind what is two in front of that; a
+        prompt one two cycles.
         """
         before: list[Behind] = []
         for target, node in enumerate(self._nodes):
@@ -124,9 +125,9 @@ class Orders:
                     rest &= ~self._near.add(target, source)
                     continue
                 found = _joined(found, before[source], 1 << source, self._edge(source, target, 0))
-                rest &= ~found[2]
+                rest &= ~found[3]
                 if is_store:
-                    rest &= ~(found[1] & ~self._stores)
+                    rest &= ~(found[2] & ~self._stores)
             before.append(found)
 
     def _across(self, least: Distance) -> None:
@@ -144,7 +145,7 @@ class Orders:
             for target, latency in self._following[source]:
                 found = _joined(found, next_ones[target], 0, latency)
             rest = (everything if is_store else self._stores) & ~(1 << source)
-            rest &= ~(found[2] if is_store else found[1])
+            rest &= ~(found[3] if is_store else found[2])
             rest &= ~self._far.of(source)
             while rest:
                 target = (rest & -rest).bit_length() - 1
@@ -160,20 +161,23 @@ class Orders:
                 if distance > 1:
                     continue
                 found = _joined(found, after[target], 1 << target, latency)
-                rest &= ~(found[2] if is_store else found[1])
+                rest &= ~(found[3] if is_store else found[2])
             next_ones[source] = found
 
 
 def _joined(found: Behind, further: Behind, access: int, latency: int) -> Behind:
     """What is ordered, with an access behind an edge of some latency, and with all that is ordered to it."""
-    near, ordered, later, latest = further
-    if latency < 0:
-        new = ordered | access, later, latest, 0
+    far, near, ordered, later, third, last = further
+    if latency < -1:
+        new = ordered | access, later, third, last, 0, 0
+    elif latency < 0:
+        new = near | access, ordered | access, later, third, last, 0
     elif latency == 0:
-        new = near | access, ordered | access, later, latest
+        new = far | access, near | access, ordered | access, later, third, last
     else:
-        new = near | access, near | access, ordered | access, later
-    return found[0] | new[0], found[1] | new[1], found[2] | new[2], found[3] | new[3]
+        new = far | access, far | access, near | access, ordered | access, later, third
+    a, b, c, d, e, f = found
+    return a | new[0], b | new[1], c | new[2], d | new[3], e | new[4], f | new[5]
 
 
 def past_register(store: Node, load: Node) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from ...graph.nodes import Body, Edge, Node
@@ -15,16 +16,22 @@ from ..mapped import Mapped
 from ..timing_model import TimingModel
 from .room import Room
 
+NEVER = float("inf")
 type Cause = Edge | int | None
 """What set a starting time: an order, the operand at a position, or nothing."""
 
 
 class _Passed(NamedTuple):
-    """A store whose value a load may take on its way: its position, and those of its operands."""
+    """A store whose value a load may take on its way: its position, and those of its operands.
+
+    Attributes:
+        others: of those operands that say where and whether it stores, if they are asked a cycle sooner.
+    """
 
     edge: Edge
     store: int
     operands: tuple[int, ...]
+    others: tuple[int, ...] = ()
 
 
 class _Row(NamedTuple):
@@ -37,6 +44,7 @@ class _Row(NamedTuple):
         words: positions of operands that are words of streams and come late to a multiplier block.
         rare: whether it is timed as mapped, or stands behind other operations of a stream.
         passed: of a load of a register, the stores whose values it may take on their way.
+        prompt: of a load of a memory, those whose values it may take when its word is there.
     """
 
     orders: list[tuple[int, int, Edge]]
@@ -48,6 +56,7 @@ class _Row(NamedTuple):
     words: tuple[int, ...]
     rare: bool
     passed: list[_Passed]
+    prompt: list[_Passed]
 
 
 class Forward:
@@ -83,12 +92,15 @@ class Forward:
         body, positions, timing = self._body, self.positions, self._timing
         orders: dict[int, list[tuple[int, int, Edge]]] = defaultdict(list)
         passed: dict[int, list[_Passed]] = defaultdict(list)
+        prompt: dict[int, list[_Passed]] = defaultdict(list)
         for edge in body.edges:
             if not (edge.distance or edge.back):
                 before = positions[edge.source.number], edge.latency, edge
                 orders[edge.target.number].append(before)
             if edge.passes_register:
                 passed[edge.target.number].append(self._passed(edge))
+            elif edge.passes_word:
+                prompt[edge.target.number].append(self._prompt(edge))
         rows = []
         for node in body.nodes:
             words = self._far_words(node)
@@ -104,6 +116,7 @@ class Forward:
                 words,
                 is_mapped or node.stream is not None,
                 passed[node.number],
+                prompt[node.number],
             )
             rows.append(row)
         return rows
@@ -113,13 +126,20 @@ class Forward:
         operands = [positions[o.number] for o in source.operands if o.body is self._body]
         return _Passed(edge, positions[source.number], tuple(operands))
 
+    def _prompt(self, edge: Edge) -> _Passed:
+        source, positions = edge.source, self.positions
+        data, *others = (
+            [positions[o.number]] if o.body is self._body else [] for o in source.operands
+        )
+        return _Passed(edge, positions[source.number], tuple(data), tuple(chain(*others)))
+
     def run(self, floors: Sequence[int], room: Room, ii: int | None) -> Hashable | None:
         """Set the earliest times that are not below the floors; the resource that never has room, if one."""
         nodes, budget, keeps = self._body.nodes, self._timing.budget, self._mapped is not None
         times, ready, settled, causes = self.times, self._ready, self._settled, self.causes
         started, waits, place = self._started, self.waits, room.place
         for k, row in enumerate(self._rows):
-            orders, operands, delay, latency, after, uses, words, rare, passed = row
+            orders, operands, delay, latency, after, uses, words, rare, passed, prompt = row
             time = floors[k]
             cause = causes[k] if time else None
             if cause.__class__ is not Edge:
@@ -150,6 +170,8 @@ class Forward:
             if words and ii == 1 and self._is_far(words, time) and self._far_ns + delay > budget:
                 time, start = time + 1, 0.0
                 cause = self._latest(row) if cause is None else cause
+            if prompt:
+                time = self._in_time(k, time, ii)
             if uses is not None:
                 found = place(nodes[k], uses, time)
                 if found is None:
@@ -162,6 +184,8 @@ class Forward:
             started[k] = start
             ready[k] = time + latency
             settled[k] = after if latency else start + delay
+            if prompt:
+                settled[k] = max(after, self._at_once(k, time, ii))
             if keeps:
                 self._keep(k)
         return None
@@ -173,6 +197,10 @@ class Forward:
                 late = self._on_its_way(k, self.times[k], ii)
                 if late > self._settled[k]:
                     return row.passed[0].edge
+            if row.prompt:
+                late = self._at_once(k, self.times[k], ii)
+                if late > min(self._settled[k], self._timing.budget):
+                    return row.prompt[0].edge
         return None
 
     def _pass(self, k: int, time: int, start: float, ii: int | None) -> tuple[int, float]:
@@ -200,6 +228,33 @@ class Forward:
         if self._mapped is not None:
             return self._mapped.passed(node, found)
         return late + self._rows[k].delay if found else 0.0
+
+    def _in_time(self, k: int, time: int, ii: int | None) -> int:
+        """The cycle of a load, from ``time`` on, in which no value of a store comes too late to be taken."""
+        for later in range(time, time + len(self._rows[k].prompt) + 1):
+            if self._at_once(k, later, ii) <= self._timing.budget:
+                return later
+        return time + len(self._rows[k].prompt) + 1
+
+    def _at_once(self, k: int, time: int, ii: int | None) -> float:
+        """When the word of a load is there that stores of that cycle write; 0 without one.
+
+        It never is where a store is not known to be of the load's element a cycle sooner.
+        """
+        row, glue = self._rows[k], self._timing.device.glue_ns
+        late, there = 0.0, time + row.latency
+        met = [p for p in row.prompt if self.times[p.store] - p.edge.distance * (ii or 0) == there]
+        for passed in met:
+            stored = self.times[passed.store]
+            found = max(
+                ((self._ready[o], self._settled[o]) for o in passed.others), default=(0, 0.0)
+            )
+            if found > (stored - 1, self._timing.budget - 2 * glue):
+                return NEVER
+            late = max(
+                [late, *(self._settled[o] for o in passed.operands if self._ready[o] == stored)]
+            )
+        return late + glue * (1 if ii is None or ii > 2 else 2) * len(met)
 
     def before(self, cause: Edge | int) -> int:
         """The position of the node from which a cause comes."""

@@ -186,6 +186,10 @@ class Pipeline:
             passed = [self._again(replace(way, outer=k), most=best.ii - 1) for k in outers]
             choices += passed
             best = min([best, *passed], key=lambda c: c.cycles)
+        if best.ii > floor and best.bypass and recurs and leaf.exit is None:
+            way = replace(best, ii=0, bypass=3, times=[])
+            choices += [self._again(replace(way, outer=k), most=best.ii - 1) for k in outers]
+            best = min([best, *choices[-len(outers) :]], key=lambda c: c.cycles)
         return best, choices
 
     def _rewinds(self, choices: list[_Choice], best: _Choice) -> bool:
@@ -327,14 +331,15 @@ def keep_bypasses(body: Body) -> None:
     """Note on every load the stores that it meets in one cycle."""
     for node in body.nodes:
         if node.access is not None:
-            node.access.bypass, node.access.late_bypass = [], []
+            node.access.bypass, node.access.late_bypass, node.access.prompt_bypass = [], [], []
     for edge in body.edges:
         access = edge.target.access
         if not edge.bypass or access is None:
             continue
         ahead = edge.source.time - edge.target.time - edge.distance * body.ii
+        ways = access.bypass, access.late_bypass, access.prompt_bypass
         while ahead >= 0:
-            (access.late_bypass if ahead else access.bypass).append(edge.source)
+            ways[ahead].append(edge.source)
             ahead -= body.ii
 
 
