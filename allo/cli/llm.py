@@ -20,22 +20,26 @@ def register(app: typer.Typer) -> None:
 
     @group.command()
     def plan(
-        model: Annotated[str, typer.Option(help="a name of designs/llm/data/models.toml")],
-        device: Annotated[str, typer.Option(help="a name of designs/llm/data/devices.toml")],
+        model: Annotated[
+            str, typer.Option(help="a name of designs/llm/data/models.toml, or a folder")
+        ],
+        device: Annotated[str, typer.Option(help="a name of data/devices.toml, or such a file")],
         bits: Annotated[int, typer.Option(help="of a weight: 8 or 4")] = 8,
-        clock: Annotated[float, typer.Option(help="of the accelerator, in MHz")] = 300.0,
+        clock: Annotated[
+            float | None, typer.Option(help="of the accelerator, in MHz; by default the estimate's")
+        ] = None,
         context: Annotated[int, typer.Option(help="tokens that the caches hold")] = 256,
         position: Annotated[int, typer.Option(help="of the token whose time counts")] = 127,
         fill: Annotated[float, typer.Option(help="share of each resource to take")] = 0.85,
         json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
     ) -> None:
         """Find parallelism and buffers under the resources and the bandwidth of a device."""
-        from allo.designs.llm.analysis.data import fpga, transformer
+        from allo.designs.llm.plan.inputs import device_of, model_of
         from allo.designs.llm.plan.search import Question
         from allo.designs.llm.plan.search import plan as find_plan
         from allo.designs.llm.plan.show import as_data, notes, tables
 
-        asked = Question(transformer(model), fpga(device), bits, clock, context, position, fill)
+        asked = Question(model_of(model), device_of(device), bits, clock, context, position, fill)
         found = find_plan(asked)
         if json:
             typer.echo(json_text.dumps(as_data(found), indent=1))

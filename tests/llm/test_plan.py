@@ -6,6 +6,8 @@ import json
 import re
 import warnings
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,7 @@ from allo.designs.llm.analysis.engine import (
     words_of_logits,
 )
 from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.plan.inputs import device_of, model_of
 from allo.designs.llm.plan.reports import KINDS, depths_of, load_models, sizes_of
 from allo.designs.llm.plan.search import (
     PlanError,
@@ -135,6 +138,7 @@ def test_the_models_give_the_estimate_of_a_design_they_have_not_seen(models) -> 
     found, foretold = depths_of(report, 512 // 16), models.depths(sizes)
     times = [step_time(model, engine, depths, 100).cycles for depths in (found, foretold)]
     assert times[1] == pytest.approx(times[0], rel=0.01)
+    assert models.clock(sizes, whole["lut"]) == pytest.approx(report.fmax_mhz, rel=0.02)
 
 
 def test_more_of_everything_takes_more(models) -> None:
@@ -171,6 +175,29 @@ def test_a_plan_fits_and_nothing_that_fits_is_faster(models, tiny) -> None:
     free = [c for c in tiny if all(c.taken[k] <= limit for k, limit in limits.items() if k != kind)]
     assert found.freed[kind] == min(c.time.cycles for c in free) < found.found.time.cycles
     assert re.match(r"[a-z() 0-9]+: with more of them a token would be 1\.\d+ times", found.limit)
+
+
+def test_the_clock_is_the_estimates_where_none_is_asked_for(models) -> None:
+    """A slow GELU has a long path: the fastest in cycles at one clock is not the fastest in time.
+
+    T_mem of the equations that the project was given, bits of weights over the bandwidth, bounds all.
+    """
+    card = replace(fpga("vck5000"), channels=1, dram_gbs=25.0)
+    small = replace(TINY, hidden=64, heads=1)
+    question = Question(small, card, clock_mhz=None, context=64, position=9, fill=0.2)
+    found, tried = plan(question, models).found, list(candidates(question, models))
+    slowest, fastest = models.fmax_mhz
+    assert slowest * 0.95 < found.clock_mhz < fastest * 1.05
+    of_gelu = {
+        one.engine.gelu_interval: one.clock_mhz
+        for one in tried
+        if replace(one.engine, gelu_interval=1) == Engine(1, 32, 8, 1, 64, 1)
+    }
+    assert of_gelu[1] > of_gelu[4] > of_gelu[8]
+    bytes_of_weights = small.layers * (4 * 64**2 + 2 * 64 * 512) + 100 * 64
+    assert all(one.seconds >= bytes_of_weights / 25e9 for one in tried)
+    fitting = [c for c in tried if all(c.taken[k] <= v for k, v in question.limits().items())]
+    assert found.seconds <= 1.002 * min(one.seconds for one in fitting)
 
 
 def test_resources_that_are_short_together_are_named(models) -> None:
@@ -240,6 +267,8 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(asked) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["engine"]["channels"] == 4
+    assert told["clock_mhz"] < told["estimated_clock_mhz"][1] * 1.05
+    assert "that of the compiler's estimates" in told["notes"][0]
     assert told["bandwidth_share"] > 0.99
     assert told["cycles"] >= told["cycles_of_the_memory"]
     assert all(told["takes"][kind]["takes"] <= told["takes"][kind]["may_take"] for kind in KINDS)
@@ -247,11 +276,80 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_command_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["llm", "plan", "--model", "gpt2-124m", "--device", "vck5000"]) == 0
+    asked = ["llm", "plan", "--model", "gpt2-124m", "--device", "vck5000", "--clock", "300"]
+    assert main(asked) == 0
     printed = capsys.readouterr().out
     assert "GPT-2 124M, weights of 8 bits, AMD VCK5000, 300 MHz" in printed
     assert "blocks of RAM (288 kbit)" in printed
     assert "The clock is the one asked for." in printed
+
+
+def folder_of(path: Path, **changed: Any) -> str:
+    """A folder with the configuration of a small LLaMA, and no weights."""
+    config: dict[str, Any] = {
+        "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "intermediate_size": 512, "max_position_embeddings": 128, "vocab_size": 100,
+        "hidden_act": "silu", "rms_norm_eps": 1e-5, "rope_theta": 1e4,
+    }  # fmt: skip
+    path.mkdir(exist_ok=True)
+    (path / "config.json").write_text(json.dumps(config | changed))
+    return str(path)
+
+
+CARD = """
+[card]
+title = "A card"
+kind = "fpga"
+clock_mhz = 250
+lut = 300_000
+ff = 600_000
+dsp = 1800
+products_per_dsp = 2
+bram18 = 900
+uram = 200
+sram_mb = 10
+dram_gb = 0.01
+dram_gbs = 25
+channels = 1
+power_w = 75
+"""
+
+
+def test_a_folder_and_a_file_are_planned_for(tmp_path: Path, capsys) -> None:
+    """A folder without weights, and a device of no table; a model that is too large names its bound."""
+    card = tmp_path / "card.toml"
+    card.write_text(CARD)
+    folder = folder_of(tmp_path / "small")
+    assert model_of(folder) == replace(MULTI, name="small", title="small", ffn=512)
+    where = ["--device", str(card), "--context", "64", "--position", "9", "--json"]
+    assert main(["llm", "plan", "--model", folder, *where]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["model"], told["device"]) == ("small", "card")
+    assert told["engine"]["channels"] == 1
+    assert told["tokens_per_second"] <= told["bound_tokens_per_second"]
+    deep = folder_of(tmp_path / "deep", num_hidden_layers=40)
+    assert main(["llm", "plan", "--model", deep, *where]) == 1
+    assert re.search(
+        r"deep with weights of 8 bits does not fit A card: the smallest accelerator takes [\d,]+ bytes of "
+        r"memory beside the chip of 10,000,000 that may be taken",
+        capsys.readouterr().err,
+    )
+
+
+def test_folders_and_files_that_say_no_plan(tmp_path: Path) -> None:
+    wide_heads = folder_of(tmp_path / "wide", head_dim=128)
+    with pytest.raises(
+        ModelInputError, match="does not have heads that do not fill the hidden wid"
+    ):
+        model_of(wide_heads)
+    with pytest.raises(ModelInputError, match="^There is no transformer named"):
+        model_of(str(tmp_path / "nowhere"))
+    two = tmp_path / "two.toml"
+    two.write_text(CARD + CARD.replace("[card]", "[other]"))
+    with pytest.raises(ModelInputError, match=r"for one FPGA, and the file .* has card, other\."):
+        device_of(str(two))
+    with pytest.raises(ModelInputError, match="cannot be read: No such file"):
+        device_of(str(tmp_path / "none.toml"))
 
 
 @pytest.mark.parametrize(

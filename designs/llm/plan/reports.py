@@ -231,12 +231,18 @@ class ProcessModels:
             for kind in KINDS
         }
         self._depths = {field.name: self._fit_depth(field.name) for field in fields(Depths)}
+        clocks = [_clock_terms(s["wide"]["gelu_interval"], s["whole"]["lut"]) for s in samples]
+        self._clock = _least_squares(clocks, [1e3 / sample["fmax_mhz"] for sample in samples])
 
     @property
     def fmax_mhz(self) -> tuple[float, float]:
         """The lowest and the highest clock that the estimates name."""
         clocks = [sample["fmax_mhz"] for sample in self._samples]
         return min(clocks), max(clocks)
+
+    def clock(self, sizes: Sizes, lut: float) -> float:
+        """The clock that a design of these sizes and so many lookup tables is estimated to have, in MHz."""
+        return float(1e3 / np.dot(self._clock, _clock_terms(sizes.gelu, lut)))
 
     def of_process(self, name: str, sizes: Sizes) -> dict[str, float]:
         """What all instances of a process take together."""
@@ -313,6 +319,12 @@ def _depth_terms(sizes: Sizes) -> list[float]:
         float(sizes.c > sizes.v),
         sizes.head / sizes.v,
     ]
+
+
+def _clock_terms(interval: int, lut: float) -> list[float]:
+    """A longest path grows with doublings of the size, and along a curve with the interval of the GELU."""
+    log = float(np.log2(interval))
+    return [1.0, float(np.log2(lut)), log, log**2, float(interval)]
 
 
 def _least_squares(rows: list[list[float]], values: list[float]) -> np.ndarray:

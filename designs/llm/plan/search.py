@@ -1,8 +1,9 @@
 """The fastest wide accelerator for a model on a device: every combination of parameters is tried.
 
 A combination has to be one that the accelerator takes for the model (``wide.parameters.check_wide``), and its
-whole estimate a share of every resource of the device. Among those whose token takes at most 0.2 % longer
-than the fastest, the plan is the one that takes the least of the resource it takes most of.
+whole estimate a share of every resource of the device. Each has the clock that is asked for, or that of the
+estimates. Among those whose token takes at most 0.2 % longer than the fastest, the plan is the one that takes
+the least of the resource it takes most of.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ NAMES = {
 }
 SHARED = ("channels", "lanes", "vector", "heads", "prefetch", "gelu_interval", "bits")
 """Parameters that an engine of the equations and the accelerator have alike."""
+USUAL_MHZ = 300.0
+"""At which bounds are told where no clock is asked for; in tokens a second they do not depend on it."""
 LATENCY_NS = 110.0
 """To the first word of a channel: the HBM2 model of the simulator."""
 SLACK = 1.002
@@ -50,7 +53,7 @@ class Question:
 
     Attributes:
         bits: of a weight, 8 or 4.
-        clock_mhz: of the accelerator.
+        clock_mhz: of the accelerator; None for the one that each accelerator is estimated to have.
         context: tokens that the caches hold.
         position: of the token whose time counts.
         fill: the share of every resource that may be taken.
@@ -59,15 +62,19 @@ class Question:
     model: Transformer
     device: Fpga
     bits: int = 8
-    clock_mhz: float = 300.0
+    clock_mhz: float | None = 300.0
     context: int = 256
     position: int = 127
     fill: float = 0.85
 
     @property
     def channel_bytes(self) -> float:
-        """Bytes a cycle of one channel, beta."""
-        return self.device.dram_gbs * 1e3 / self.device.channels / self.clock_mhz
+        """Bytes a cycle of one channel, beta, at the clock asked for."""
+        return self.channel_bytes_at(self.clock_mhz or USUAL_MHZ)
+
+    def channel_bytes_at(self, clock_mhz: float) -> float:
+        """The same at a clock."""
+        return self.device.dram_gbs * 1e3 / self.device.channels / clock_mhz
 
     def limits(self) -> dict[str, float]:
         """What the device has of everything, and how much of it may be taken."""
@@ -86,12 +93,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One accelerator: its parameters, what it takes, and the time of a token."""
+    """One accelerator: its parameters, what it takes, the time of a token, and the clock."""
 
     engine: Engine
     cache_on_chip: bool
     taken: dict[str, float]
     time: StepTime
+    clock_mhz: float
+
+    @property
+    def seconds(self) -> float:
+        """Of a token."""
+        return self.time.cycles / self.clock_mhz / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +125,13 @@ class Plan:
 
     @property
     def tokens_per_second(self) -> float:
-        """At the clock asked for."""
-        return self.question.clock_mhz * 1e6 / self.found.time.cycles
+        """At the accelerator's clock."""
+        return 1 / self.found.seconds
 
     @property
     def bound_tokens_per_second(self) -> float:
         """What all channels of the device could feed."""
-        return self.question.clock_mhz * 1e6 / bound_cycles(self.question)
+        return (self.question.clock_mhz or USUAL_MHZ) * 1e6 / bound_cycles(self.question)
 
     @property
     def bandwidth_share(self) -> float:
@@ -127,7 +140,7 @@ class Plan:
 
 
 def bound_cycles(question: Question) -> float:
-    """Cycles in which all channels of the device move a token's weights."""
+    """Cycles in which all channels of the device move a token's weights, at the clock asked for."""
     one = Engine(channels=1, lanes=1, vector=1, bits=question.bits)
     words = question.model.layers * sum(words_of_layer(question.model, replace(one, bits=8)))
     steps = 1.0 if question.bits == 8 else (1 + 1 / MOST_LANES) * question.bits / 8
@@ -153,22 +166,22 @@ def plan(question: Question, models: ProcessModels | None = None) -> Plan:
     freed = {}
     for kind in limits:
         others = {name: limit for name, limit in limits.items() if name != kind}
-        cycles = min(one.time.cycles for one in tried if _fits(one, others))
-        if cycles < best.time.cycles / 1.01:
-            freed[kind] = cycles
-    fastest = min(one.time.cycles for one in tried if one.taken["dram"] <= limits["dram"])
-    limit = _limit(question, best, freed, best.time.cycles / fastest)
+        seconds = min(one.seconds for one in tried if _fits(one, others))
+        if seconds < best.seconds / 1.01:
+            freed[kind] = seconds * best.clock_mhz * 1e6
+    fastest = min(one.seconds for one in tried if one.taken["dram"] <= limits["dram"])
+    limit = _limit(question, best, freed, best.seconds / fastest)
     return Plan(question, best, len(tried), limit, freed)
 
 
 def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]:
     """Every accelerator whose parameters fit the model, with what it takes and its time."""
     model, shape = question.model, architecture(question)
-    latency = LATENCY_NS * question.clock_mhz / 1e3
     for engine in engines(question):
         sizes = sizes_of(model, engine, question.context)
         taken = models.whole(sizes)
         depths = models.depths(sizes)
+        clock = question.clock_mhz or models.clock(sizes, taken["lut"])
         weights = model.layers * sum(words_of_layer(model, engine))
         weights += words_of_logits(model, engine) if model.vocab else 0.0
         for on_chip in (True, False):
@@ -181,8 +194,8 @@ def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]
                 engine,
                 depths,
                 question.position,
-                question.channel_bytes,
-                latency,
+                question.channel_bytes_at(clock),
+                LATENCY_NS * clock / 1e3,
                 0.0 if on_chip else cache,
             )
             all_taken = dict(taken)
@@ -190,7 +203,7 @@ def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]
                 all_taken["uram"] += cache_blocks(question, engine)
             beside = 0.0 if on_chip else model.layers * _cache_bytes(model, question.context)
             all_taken["dram"] = weights * engine.lanes * engine.channels + beside
-            yield Candidate(engine, on_chip, all_taken, time)
+            yield Candidate(engine, on_chip, all_taken, time, clock)
 
 
 def architecture(question: Question) -> Architecture:
@@ -269,13 +282,13 @@ def _fits(one: Candidate, limits: dict[str, float]) -> bool:
 
 
 def _best(fitting: list[Candidate], limits: dict[str, float]) -> Candidate:
-    fastest = min(one.time.cycles for one in fitting)
-    near = [one for one in fitting if one.time.cycles <= SLACK * fastest]
+    fastest = min(one.seconds for one in fitting)
+    near = [one for one in fitting if one.seconds <= SLACK * fastest]
 
     def largest_share(one: Candidate) -> float:
         return max(one.taken[kind] / limits[kind] for kind in KINDS)
 
-    return min(near, key=lambda one: (largest_share(one), one.time.cycles))
+    return min(near, key=lambda one: (largest_share(one), one.seconds))
 
 
 def _limit(question: Question, best: Candidate, freed: dict[str, float], gain_of_all: float) -> str:
@@ -312,7 +325,8 @@ def _limit(question: Question, best: Candidate, freed: dict[str, float], gain_of
 
 def _check(question: Question) -> None:
     model, card = question.model, question.device
-    for what, value in (("clock", question.clock_mhz), ("context", question.context)):
+    clock = USUAL_MHZ if question.clock_mhz is None else question.clock_mhz
+    for what, value in (("clock", clock), ("context", question.context)):
         require_positive(f"The {what}", value)
     if question.bits not in (4, 8):
         raise PlanError(f"There are no weights of {question.bits} bits.", help="ask for 8 or 4.")

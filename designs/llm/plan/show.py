@@ -20,7 +20,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "model": question.model.name,
         "device": question.device.name,
         "bits": question.bits,
-        "clock_mhz": question.clock_mhz,
+        "clock_mhz": round(found.clock_mhz, 1),
         "context": question.context,
         "position": question.position,
         "engine": asdict(found.engine),
@@ -47,9 +47,13 @@ def notes(plan: Plan) -> list[str]:
     """What a reader has to know of where the figures come from."""
     question, found = plan.question, plan.found
     slowest, fastest = load_models().fmax_mhz
+    whose = "the one asked for"
+    if question.clock_mhz is None:
+        whose = (
+            "that of the compiler's estimates for a design of this size, without ports of memories"
+        )
     told = [
-        f"The clock is the one asked for. The compiler's estimate of the longest path of the measured "
-        f"designs is {slowest:.0f} to {fastest:.0f} MHz (--clock {slowest:.0f} plans for that)."
+        f"The clock is {whose}. The estimates of the measured designs are {slowest:.0f} to {fastest:.0f} MHz."
     ]
     if question.model.gated:
         told.append(
@@ -67,7 +71,7 @@ def tables(plan: Plan) -> list[Table]:
     question, found, engine = plan.question, plan.found, plan.found.engine
     title = (
         f"{question.model.title}, weights of {question.bits} bits, {question.device.title}, "
-        f"{question.clock_mhz:g} MHz"
+        f"{round(found.clock_mhz, 1):g} MHz"
     )
     first = Table(title=title, title_justify="left", show_header=False)
     for name, value in (
