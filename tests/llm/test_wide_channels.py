@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import allo
+import allo.dataflow as df
 from allo.backend.sim import MemoryChannel, PerBank
+from allo.designs.llm.stage import Stage, build_stages
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import Channel, predict_step
+from allo.designs.llm.wide.external.attend import score_bits
 from allo.designs.llm.wide.external.flow import Attention
 from allo.designs.llm.wide.external.lines import lines_of
 from allo.designs.llm.wide.external.nibble_cache import reference_of
@@ -23,11 +26,14 @@ from allo.designs.llm.wide.external.serve import (
     serve,
     sort,
 )
+from allo.designs.llm.wide.external.stages import weighing
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide, WidthError, check_wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
+from allo.designs.llm.wide.stages.sizes import sizes_of
+from allo.ir.types import Int, Stream, UInt, float32, int32
 from benchmarks.llm_channels import measured
 
 from .test_wide_external import CONFIG, LLAMA
@@ -151,6 +157,62 @@ def test_a_run_of_lines_begins_with_waits():
     """26 cycles each for 1, 2, 2 and 8 lines, of which each comes in 1; and 32 lines that nobody reads."""
     assert Reader(1.0, 1.0, 26, 32).gap == 25
     assert Reader(1.0, 1.0, 26, 32, lost=32).gap == 32 + 4 * 26 - 13
+
+
+def test_scores_are_handed_on_one_word_a_cycle():
+    """Words of 8 scores, of 4 heads with 64 words each: in a memory with two ports a word takes 4 cycles."""
+    model = dataclasses.replace(LLAMA, layers=1, d=256, heads=16, kv_heads=8, context=256)
+    wide = dataclasses.replace(WIDE, channels=16, lanes=16, heads=2, keys=4, cache_prefetch=256)
+    sizes = sizes_of(model, wide)
+    units, words, heads = wide.heads, model.context // wide.keys, sizes.per_unit
+    group, bits = sizes.group, score_bits(model.head_dim)
+    together = group * wide.keys
+
+    @df.part()
+    def source(
+        start: int32, exponents: Stream[float32, 2][units],
+        scores: Stream[Int(bits)[together], words][units], peaks: Stream[Int(bits)[group], 4][units],
+    ):  # fmt: skip
+        @df.kernel(mapping=[units])
+        def scoring():
+            u = df.get_pid()
+            exponents[u].put(0.001)
+            for head in range(heads):
+                for word in range(words):
+                    dots: Int(bits)[together] = 0
+                    tops: Int(bits)[group] = 0
+                    scores[u].put(dots)
+                    if word == words - 1:
+                        peaks[u].put(tops)
+
+    @df.part()
+    def sink(
+        out: int32[units], shares: Stream[UInt(8 * together), 2][units],
+        totals: Stream[UInt(32 * group), 2][units],
+    ):  # fmt: skip
+        @df.kernel(mapping=[units], args=[out])
+        def mixing(found: int32[units]):
+            u = df.get_pid()
+            sum: int32 = 0
+            for head in range(heads):
+                for word in range(words):
+                    share: UInt(8 * together) = shares[u].get()
+                    sum += share[0:8]
+                total: UInt(32 * group) = totals[u].get()
+                sum += total[0:32]
+            found[u] = sum
+
+    each = range(units)
+    loops = tuple(f"scoring_{u}:word" for u in each)
+    registers = tuple(f"scoring_{u}:{name}" for u in each for name in ("dots", "tops"))
+    first = Stage(source, loops=loops, registers=registers)
+    last = Stage(sink, loops=tuple(f"mixing_{u}:word" for u in each), banks={"out": 1})
+    design = build_stages("weighed", ["start", "out"], [first, weighing(sizes), last])
+    module = design.build(target="verilog", simulator="jit", clock_mhz=300)
+    out = np.zeros(units, np.int32)
+    module(model.context - 1, out)
+    assert np.array_equal(out, [heads * words * 255 * (1 + wide.keys)] * units)
+    assert (module.cycles or 0) < words * (heads + 1) + 150
 
 
 @pytest.mark.parametrize(("config", "keys"), [(CONFIG, 2), (LLAMA, 1)], ids=["gpt2", "llama"])

@@ -106,7 +106,8 @@ def weighing(z: Sizes) -> Stage:
                 u = df.get_pid()
                 words: int32 = (start // K + 1) * (H * LAYERS)
                 for word in range(words):
-                    handed[u].put(scores[u].get())
+                    dots: Int(SCORE)[G * K] = scores[u].get()
+                    handed[u].put(dots)
 
             @df.kernel(mapping=[U])
             def weighing():
@@ -124,8 +125,11 @@ def weighing(z: Sizes) -> Stage:
                 weigh_ahead[*WEIGH](scores[u], peaks[u], start, factors[u], shares[u], totals[u])
 
     banks = {} if MERGED else {"exponents": 1}
-    loops = tuple(f"handing_{u}:word" for u in range(U)) if MERGED else ()
-    return Stage(part, (kernel,), loops=loops, banks=banks, delay=_key(kernel))
+    units = range(U if MERGED else 0)
+    loops = tuple(f"handing_{u}:word" for u in units)
+    # A word that is no register would be a memory, of which two scores go a cycle.
+    registers = tuple(f"handing_{u}:dots" for u in units)
+    return Stage(part, (kernel,), loops=loops, registers=registers, banks=banks, delay=_key(kernel))
 
 
 def mixing(z: Sizes) -> Stage:
