@@ -1,12 +1,14 @@
 // What Python calls of the engine of regions.
 
+#include <algorithm>
+
 #include "regions.hpp"
 
 using allo::Engine;
 
 extern "C" {
 
-std::int32_t allo_regions_abi() { return 2; }
+std::int32_t allo_regions_abi() { return 3; }
 Engine* allo_regions_new() { return new Engine(); }
 void allo_regions_free(Engine* engine) { delete engine; }
 
@@ -134,6 +136,19 @@ void allo_regions_feed(Engine* engine, std::int32_t entity, const std::int32_t* 
 }
 
 std::int64_t allo_regions_end(const Engine* engine) { return engine->end; }
+
+// The last cycle in which a word passed to or from the outside, -1 where no stream there has come to its end.
+std::int64_t allo_regions_last(const Engine* engine) {
+  allo::Time last = 0;
+  bool over = false;
+  for (const auto& fifo : engine->fifos) {
+    if (!fifo.outside) continue;
+    last = std::max({last, fifo.last_push, fifo.last_pop});
+    over = over || (fifo.producers.empty() ? fifo.count == 0 : fifo.count == fifo.depth);
+  }
+  return over ? last : -1;
+}
+
 std::int64_t allo_regions_events(const Engine* engine) { return engine->events; }
 
 // Of each FIFO its highest fill, the words put into it, and the depth with which none would have waited.

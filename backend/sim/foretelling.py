@@ -25,6 +25,7 @@ class _Module(Protocol):
 
     design: HardwareDesign
     signature: Signature
+    options: Any
 
     @property
     def has_run(self) -> bool:
@@ -68,7 +69,14 @@ class Foretelling:
                 self.signature.place,
                 help="mod.foretold tells the cycles of a run from start to interrupt, with its channels.",
             )
-        return predict(self.design, _inputs(self, args, named), again=self.has_run)
+        if self.options.memory:
+            raise PredictionError(
+                f"{self.signature.top} waits for memories outside, and predict follows its processes alone.",
+                self.signature.place,
+                help="build it without memory=, or take a variant without it.",
+            )
+        again = self.has_run and not self.design.endless  # a run without an end leaves nothing
+        return predict(self.design, _inputs(self, args, named), again=again)
 
     def size_fifos(
         self: _Module, inputs: Sequence[Any], loss: float, same: Callable[[str, str], object]

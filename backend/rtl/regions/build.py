@@ -34,6 +34,7 @@ class Build:
     Attributes:
         timed: whether what is found without waiting decides, so that processes are followed while the engine
             runs (:mod:`.live`).
+        endless: whether no process of it ends, so that a run is over when a stream outside is.
     """
 
     modules: Mapping[str, CompiledModule]
@@ -50,6 +51,7 @@ class Build:
     regions: list[Nested] = field(default_factory=list)
     queue_fifo: dict[int, int] = field(default_factory=dict)
     timed: bool = False
+    endless: bool = False
     root: Process | Nested | None = None
     _ports: int = 0
     _outer: list[Queue] = field(default_factory=list)
@@ -68,8 +70,10 @@ class Build:
         self.needs = self.needs or find_needs(self.modules)
         module = self.modules[self.top]
         streams = module.function.streams
+        rooms = self.inputs.rooms or [MANY for _ in streams]
         outer = [
-            self._fifo(FifoPlace((), "", s.name, s.width, s.depth, outside=True)) for s in streams
+            self._fifo(FifoPlace((), "", s.name, s.width, room, outside=True))
+            for s, room in zip(streams, rooms, strict=True)
         ]
         for words, number in zip(self.inputs.streams, outer, strict=True):
             self._outer.append(Queue(words or ()))
@@ -83,7 +87,7 @@ class Build:
 
     def _fifo(self, place: FifoPlace) -> int:
         self.fifos.append(place)
-        self.engine.add_fifos([(MANY if place.outside else place.depth, place.outside)])
+        self.engine.add_fifos([(place.depth, place.outside)])
         return len(self.fifos) - 1
 
     def _region(
@@ -121,8 +125,7 @@ class Build:
         ports = self._ports
         self._ports += len(graph.ports)
         never = [m.endless or self.modules[m.module].interface.endless for m in graph.members]
-        if never and all(never) and parent < 0:
-            raise Unforeseen("no process of it ends", module.function.place)
+        self.endless |= bool(never) and all(never) and parent < 0
         for position, member in enumerate(graph.members):
             inside = [fifos[number] for number in member.streams]
             where = (*path, member.label)

@@ -23,8 +23,15 @@ def foretell(report: DesignReport, compiled: Compiled, *, waits: bool = False) -
     """
     if not compiled.waits:
         return
-    function = compiled.modules[compiled.top].function
+    module = compiled.modules[compiled.top]
+    function = module.function
     name, place = function.name, place_text(function.place)
+    if module.graph is not None and module.graph.external:
+        reason = (
+            "arrays outside of the design may make it wait; `predict()` tells it where they do not"
+        )
+        report.regions = [RegionReport(name, "", place, None, reason)]
+        return
     try:
         found = RegionModel(compiled, records=REPORT_RECORDS, events=REPORT_EVENTS).prediction()
     except Unforeseen as why:

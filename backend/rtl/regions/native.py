@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from allo.dialects.processes.native_libraries import load_library
 
-_ABI = 2
+_ABI = 3
 _LIBRARY = "liballo_regions.so"
 _SOURCES = ("regions.cpp", "regions_starts.cpp", "regions_interface.cpp")
 _HEADERS = ("regions.hpp", "regions_agenda.hpp")
@@ -40,7 +40,7 @@ def _library() -> ctypes.CDLL:
     library = load_library(
         _LIBRARY, _SOURCES, _HEADERS, "the model of regions", lambda lib: _is_current(lib)
     )
-    for name in ("new", "end", "events", "waits"):
+    for name in ("new", "end", "events", "last", "waits"):
         getattr(library, f"allo_regions_{name}").restype = (
             ctypes.c_void_p if name == "new" else ctypes.c_int64
         )
@@ -177,6 +177,12 @@ class Engine:
     def end(self) -> int:
         """Cycles from start to end."""
         return int(self._call.allo_regions_end(self._handle))
+
+    @property
+    def last(self) -> int | None:
+        """The last cycle in which a word passed outside, where a stream there has come to its end."""
+        last = int(self._call.allo_regions_last(self._handle))
+        return None if last < 0 else last
 
     @property
     def events(self) -> int:

@@ -17,7 +17,7 @@ from allo.dialects.reports.regions import FifoReport, ProcessReport, RegionRepor
 from ..compiled import CompiledModule
 from ..graph.regions import Function
 from .build import Build
-from .follow.instances import MANY, Inputs, Process
+from .follow.instances import Inputs, Process
 from .follow.needs import deciding_inputs, find_needs
 from .follow.tracer import Budget
 from .live import Live, refuse_turns
@@ -27,7 +27,9 @@ from .throttles import chain_of_waits
 
 REPORT_RECORDS = 1 << 17
 REPORT_EVENTS = 1 << 23
-"""How much of a design a report follows without being asked: about a second."""
+REPORT_ANSWERS = 1 << 14
+"""How much of a design a report follows without being asked: about a second, and a fifth of one where what
+is found without waiting decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +147,18 @@ class RegionModel:
             build.make()
             if build.timed:
                 refuse_turns(build.regions)
+                build.budget.limit(REPORT_ANSWERS)
             build.follow_all()
             return build
 
         self._begun = begun
         self._used = False
         self.build = begun()
-        self.depths = np.array([MANY if f.outside else f.depth for f in self.build.fifos], np.int64)
+        if self.build.endless and not inputs.rooms:
+            raise Unforeseen(
+                "no process of it ends, so that words from outside say when", given=False
+            )
+        self.depths = np.array([f.depth for f in self.build.fifos], np.int64)
 
     def depths_of(self, depths: Mapping[str, int]) -> Longs:
         """All depths, given some of them by name; raises as :meth:`RegionPrediction.retime` does."""
@@ -186,6 +193,8 @@ class RegionModel:
             raise Unforeseen(
                 "more words pass than a report follows; `predict()` of the module does"
             )
+        if status is Status.DEADLOCK and self.build.endless:
+            return None if engine.last is None else engine.last + 1
         return engine.end if status is Status.DONE else None
 
     def _run(self, engine: Engine, limit: int) -> Status:
@@ -215,7 +224,7 @@ class RegionModel:
                 f"The processes of {self.build.name} wait for each other: {self.waits_for()}.",
                 help="deeper FIFOs help where one of them waits for room.",
             )
-        return RegionPrediction(cycles, tuple(self._reports(depths)), self)
+        return RegionPrediction(cycles, tuple(self._reports(depths, cycles)), self)
 
     def waits_for(self) -> str:
         """Which process waits for what at the end of a run that has deadlocked."""
@@ -228,17 +237,18 @@ class RegionModel:
                 found.append(f"{process.name} for {what} {self.build.fifos[channel.fifo].label}")
         return ", ".join(found)
 
-    def _reports(self, depths: Longs) -> list[RegionReport]:
-        """What the engine knows of the run behind it."""
+    def _reports(self, depths: Longs, cycles: int) -> list[RegionReport]:
+        """What the engine knows of the run behind it, which took so many cycles."""
         build = self.build
         most, words, _ = build.engine.fills()
         stalled, _ = build.engine.stalls()
         starts, ends = build.engine.times()
+        ends[[region.entity for region in build.regions if ends[region.entity] < 0]] = cycles
         waits = np.zeros((len(build.fifos), 2), np.int64)
         lost = np.zeros(len(build.processes), np.int64)
-        for place, cycles in zip(build.channels, stalled, strict=True):
-            waits[place.fifo, int(place.putting)] += cycles
-            lost[place.process] += cycles
+        for place, stall in zip(build.channels, stalled, strict=True):
+            waits[place.fifo, int(place.putting)] += stall
+            lost[place.process] += stall
         found: list[RegionReport] = []
         for region in build.regions:
             start, end = int(starts[region.entity]), int(ends[region.entity])
@@ -247,7 +257,7 @@ class RegionModel:
             report = RegionReport(function.name, ".".join(region.path), where, end - start)
             for number in region.fifos:
                 fifo = build.fifos[number]
-                empty, full = (int(cycles) for cycles in waits[number])
+                empty, full = (int(count) for count in waits[number])
                 size = int(depths[number]), fifo.width
                 held = int(most[number]), int(words[number])
                 report.fifos.append(FifoReport(fifo.label, *size, *held, full, empty))

@@ -26,8 +26,8 @@ def refuse_shared(
     crowded = {user.member for users in graph.ports for user in users}
     for place, member in enumerate(graph.members):
         nested = modules[member.module].graph is not None
-        loops = graph.turns is not None or graph.external
-        if member.shares and (nested or loops or place not in crowded):
+        alone = place not in crowded and not graph.external
+        if member.shares and (nested or alone):
             raise Unforeseen(
                 f"{member.callee} waits for ports of memories that others use in the same cycle",
                 member.place or module.function.place,

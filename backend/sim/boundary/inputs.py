@@ -30,6 +30,7 @@ def model_inputs(
             _numbers(streams[s.name], word_bits(s.width), s.width) if s.direction == "in" else None
             for s in design.streams
         ],
+        [streams[s.name].nbytes * 8 // word_bits(s.width) for s in design.streams],
     )
 
 

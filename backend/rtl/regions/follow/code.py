@@ -108,6 +108,8 @@ class FunctionCode(BodyCode):
             self._wait(str(cycles))
             return
         match region:
+            case Seq():
+                self._sequence(region)
             case Block():
                 self._straight(region.body)
             case Leaf():

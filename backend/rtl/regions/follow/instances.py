@@ -58,11 +58,13 @@ class Inputs:
         arrays: of each array parameter its words bank after bank, in the order of the design's.
         scalars: of each scalar port, in their order.
         streams: of each stream parameter the words that come in, None where any number does.
+        rooms: how many words each takes outside, none where all take any number.
     """
 
     arrays: list[Words | None]
     scalars: list[int]
     streams: list[Sequence[int] | None]
+    rooms: Sequence[int] = ()
 
     @classmethod
     def none(cls, module: CompiledModule) -> Inputs:

@@ -46,6 +46,11 @@ class Budget:
     def __init__(self, records: int | None) -> None:
         self.left = records
 
+    def limit(self, most: int) -> None:
+        """Have no more than so many, where there is a number."""
+        if self.left is not None:
+            self.left = min(self.left, most)
+
     def spend(self, count: int) -> None:
         """Take some of it.
 
