@@ -48,7 +48,7 @@ def test_gemm_without_partition_names_the_port():
 
 
 def test_a_short_row_names_the_recurrence(figures):
-    report = compile_design((DATA / "gemm_f32.mlir").read_text(), "gemm").report
+    report = compile_design((DATA / "gemm_f32.mlir").read_text(), "gemm", clock_mhz=300).report
     loop = loop_called(report, "k*j.outer")
     pattern = (
         r"II=(\d+): C_row line 5 -> line 5 \(gemm\.py:5:9\) through fadd_f32, "
