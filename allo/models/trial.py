@@ -303,7 +303,7 @@ def _blocks(schedule: ModelSchedule | StreamSchedule) -> list[Block]:
             Block(
                 layer.name,
                 kinds.get(layer.name, type(layer).__name__),
-                f"int{layer.bits}[{layer.elements}]",
+                f"{layer.element.name}[{layer.elements}]",
                 tuple(name if name in names else "" for name in layer.reads),
             )
             for layer in schedule.layers

@@ -101,6 +101,7 @@ def test_layers_on_streams_and_their_fifos(tmp_path):
     main(["network", str(file), *given, "--simulate", "1", "--picture", str(svg), "-o", str(out)])
     found = json.loads(out.read_text())
     assert (found["equal"], found["cycles"]) == (1, found["predicted"])
+    assert found["layers"][0]["result"] == "int8[144]"
     flows = {(flow["source"], flow["target"]): flow for flow in found["fifos"]}
     assert list(flows) == [
         ("", "conv2d_0"),

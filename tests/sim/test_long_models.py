@@ -11,8 +11,11 @@ import allo
 from allo.backend.sim.driver.ports import PortMap, top_ports
 from allo.backend.sim.driver.transaction import DriverEmitter
 from allo.backend.sim.driver.wires import Evaluation
+from allo.backend.sim.engines.arc.branches import Branch
+from allo.backend.sim.engines.arc.graph import Graph, Node, Write
 from allo.backend.sim.engines.arc.lowered import lower_design
 from allo.backend.sim.engines.arc.outline import room_of
+from allo.backend.sim.engines.arc.share import share_out
 from allo.backend.sim.engines.interface import BuildOptions
 from allo.ir.types import float32
 from benchmarks.rtl_width import linear
@@ -114,3 +117,21 @@ def test_no_function_is_long(schedule):
 )
 def test_values_that_functions_keep_for_others_lie_without_gaps(bits, room):
     assert room_of(bits) == room
+
+
+def test_a_part_of_writes_that_take_many_operations_is_short():
+    """A hundred registers, each behind 50 operations of its own: one function would have 5,000."""
+    graph, root = Graph(block=None), Branch(None)
+    for state in range(100):
+        value = Node(None, "arc.state_read", [], state)
+        graph.nodes.append(value)
+        for _ in range(50):
+            value = Node(None, "comb.add", [value])
+            graph.nodes.append(value)
+        graph.writes.append(Write(None, [value, value], [], state))
+    root.writes = list(graph.writes)
+    share_out(graph, root)
+    parts = [branch.writes for branch in root.inner]
+    assert root.writes == []
+    assert sorted(w.state for part in parts for w in part) == list(range(100))
+    assert max(map(len, parts)) * 50 <= 1600

@@ -43,6 +43,13 @@ class Element:
         return Element(int(dtype.strip("uint")), not dtype.startswith("u"))
 
     @property
+    def name(self) -> str:
+        """The name of its type, as :meth:`named` reads it."""
+        if self.is_float:
+            return "float32"
+        return f"int{self.bits}" if self.signed else f"uint{self.bits}"
+
+    @property
     def kind(self) -> Any:
         """The type of kernels."""
         if self.is_float:

@@ -13,11 +13,16 @@ from .graph import Graph, Node, Write
 
 MOST = 200
 """Writes of one branch that are not shared out."""
+FEW = 20
+"""Writes of a branch that is left whole, whatever they take."""
+LARGEST = 1500
+"""Operations that the writes of one part take, about: LLVM schedules the instructions of a block in a time
+that is quadratic in their number, and 200 sums of floats are ten thousand instructions."""
 
 
 def share_out(graph: Graph, root: Branch) -> None:
     """Make inner branches of the writes of a branch that has many."""
-    long = [branch for branch in root.all() if len(branch.writes) > MOST]
+    long = [branch for branch in root.all() if _is_long(branch.writes)]
     if not long:
         return
     rank = _along_values(graph)
@@ -29,14 +34,40 @@ def share_out(graph: Graph, root: Branch) -> None:
             branch.open(None).writes = part
 
 
-def _cut(writes: list[Write]) -> list[list[Write]]:
-    parts: list[list[Write]] = []
+def _is_long(writes: list[Write]) -> bool:
+    if len(writes) > MOST or len(writes) < FEW:
+        return len(writes) > MOST
+    taken: set[Node] = set()
     for write in writes:
-        full = not parts or len(parts[-1]) >= MOST
+        _take_in(write, taken)
+        if len(taken) > LARGEST:
+            return True
+    return False
+
+
+def _cut(writes: list[Write]) -> list[list[Write]]:
+    """Parts of writes that follow each other, each within bounds."""
+    parts: list[list[Write]] = []
+    taken: set[Node] = set()
+    for write in writes:
+        full = not parts or len(parts[-1]) >= MOST or len(taken) >= LARGEST
         if full and not (parts and write.state == parts[-1][-1].state):
             parts.append([])
+            taken = set()
         parts[-1].append(write)
+        _take_in(write, taken)
     return parts
+
+
+def _take_in(write: Write, taken: set[Node]) -> None:
+    """Add the operations that a write needs."""
+    waiting = list(write.operands)
+    while waiting:
+        node = waiting.pop()
+        if node in taken or node.is_constant or node.reads:
+            continue
+        taken.add(node)
+        waiting += node.operands
 
 
 def _along_values(graph: Graph) -> dict[int, int]:
