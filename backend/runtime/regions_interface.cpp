@@ -8,7 +8,7 @@ using allo::Engine;
 
 extern "C" {
 
-std::int32_t allo_regions_abi() { return 3; }
+std::int32_t allo_regions_abi() { return 4; }
 Engine* allo_regions_new() { return new Engine(); }
 void allo_regions_free(Engine* engine) { delete engine; }
 
@@ -149,6 +149,13 @@ std::int64_t allo_regions_last(const Engine* engine) {
   return over ? last : -1;
 }
 
+// A number that grows with every word that enters or leaves a FIFO.
+std::int64_t allo_regions_moves(const Engine* engine) {
+  std::int64_t moves = 0;
+  for (const auto& fifo : engine->fifos) moves += 2 * fifo.words - fifo.count;
+  return moves;
+}
+
 std::int64_t allo_regions_events(const Engine* engine) { return engine->events; }
 
 // Of each FIFO its highest fill, the words put into it, and the depth with which none would have waited.
@@ -164,7 +171,10 @@ void allo_regions_fills(const Engine* engine, std::int64_t* most, std::int64_t* 
 // Of each channel the cycles that its process has waited for it; of each process the channel it waits for.
 void allo_regions_stalls(const Engine* engine, std::int64_t* stalled, std::int32_t* waits_for) {
   for (const auto& channel : engine->channels) *stalled++ = channel.stalled;
-  for (const auto& process : engine->processes) *waits_for++ = process.running ? process.waits_for : -3;
+  for (const auto& process : engine->processes) {
+    bool behind = process.record >= process.trace.size;
+    *waits_for++ = !process.running ? -3 : behind ? -5 : process.waits_for;
+  }
 }
 
 // Start and end of each entity's last run.

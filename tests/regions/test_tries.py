@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import allo.dataflow as df
-from allo.backend.rtl.regions import live, variants
+from allo.backend.rtl.regions import live, standstill, variants
 from allo.backend.rtl.regions.follow import tracer
 from allo.backend.sim.module import RTLModule
-from allo.errors import PredictionError
+from allo.errors import DeadlockError, PredictionError
 from tests.dataflow.tries import programs as tried
 from tests.dataflow.tries import test_hardware as pipelines
 from tests.dataflow.tries import test_outside as outside
+from tests.dataflow.tries import test_refusals as refusals
 from tests.dataflow.tries import test_types as types
 
 from .programs import hardware
@@ -100,6 +101,30 @@ def test_a_question_of_another_cycle_is_seen(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(tracer, "part_code", planted)
     assert module.predict(*deepcopy(given)).cycles != counted == told
+
+
+@pytest.mark.parametrize(
+    ("region", "who"),
+    [
+        (refusals.starved, "waits_0 for a word of back, polls_0, which asks in vain"),
+        (refusals.all_poll, "polls_0, which asks in vain, polls_1, which asks in vain"),
+    ],
+)
+def test_processes_that_ask_for_ever_stand_still(region: Any, who: str):
+    module = hardware(df.customize(region))
+    with pytest.raises(DeadlockError) as error:
+        module.predict(*zeros(8))
+    assert f"wait for each other: {who}." in str(error.value)
+    with pytest.raises(DeadlockError):
+        module(*zeros(8))
+
+
+def test_patience_is_no_end(monkeypatch: pytest.MonkeyPatch):
+    """Two hundred vain questions are not for ever: the values of the process do not come back."""
+    monkeypatch.setattr(standstill, "PATIENCE", 4)
+    given = [np.arange(COUNT, dtype=np.int32), *zeros(COUNT, 1)]
+    told, counted = both(hardware(df.customize(tried.timeouts)), given)
+    assert told == counted > 1000
 
 
 def test_a_run_that_asks_for_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch):

@@ -12,6 +12,7 @@ from .follow.instances import Nested, Process
 from .follow.tracer import CHUNK, Hand, Queue
 from .native import Status
 from .refusal import Unforeseen
+from .standstill import Standstill
 
 MOST_ANSWERS = 1 << 20
 """Questions of a run that is foretold."""
@@ -28,6 +29,8 @@ class Live:
         self._grown: dict[int, Process] = {}
         self._kinds: dict[int, int] = {}
         self._answers = 0
+        self._still = Standstill(build.engine, build.processes)
+        self._over = False
 
     def run(self, limit: int, events: int) -> Status:
         """Follow it to its end.
@@ -42,7 +45,7 @@ class Live:
         self._build.finish()
         self._grown.clear()
         status = self._engine.run(self._build.top_entity, limit, events)
-        while status in (Status.HUNGRY, Status.DEADLOCK):
+        while status in (Status.HUNGRY, Status.DEADLOCK) and not self._over:
             if status is Status.HUNGRY:
                 self._go(self._processes[self._engine.hungry()], fed=False)
                 self._ready()
@@ -50,7 +53,7 @@ class Live:
                 break
             self._feed()
             status = self._engine.resume()
-        return status
+        return Status.DEADLOCK if self._over else status
 
     def _ready(self) -> None:
         """Follow processes whose words, or the ends of whose callees, have come."""
@@ -87,6 +90,7 @@ class Live:
         if self._answers > MOST_ANSWERS:
             raise Unforeseen("its processes ask streams more often than is followed")
         process.tracer.answer = self._engine.answer(process.entity)
+        self._over = self._still.asked(process)
 
     def _comes(self, queue: Queue | Nested) -> bool:
         """Whether what is waited for is there; one that never ends is followed until it gives a word."""

@@ -14,12 +14,14 @@ import numpy.typing as npt
 
 from allo.dialects.processes.native_libraries import load_library
 
-_ABI = 3
+_ABI = 4
 _LIBRARY = "liballo_regions.so"
 _SOURCES = ("regions.cpp", "regions_starts.cpp", "regions_interface.cpp")
 _HEADERS = ("regions.hpp", "regions_agenda.hpp")
 WAIT, DRAIN, CALL, END, SETTLE = -1, -2, -3, -4, -5
 """Records of traces that are no variants of bodies."""
+CALLS, OVER, BEHIND = -2, -3, -5
+"""What a process waits for that is no channel: what it calls, nothing as it is over, more of its trace."""
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -40,7 +42,7 @@ def _library() -> ctypes.CDLL:
     library = load_library(
         _LIBRARY, _SOURCES, _HEADERS, "the model of regions", lambda lib: _is_current(lib)
     )
-    for name in ("new", "end", "events", "last", "waits"):
+    for name in ("new", "end", "events", "last", "moves", "waits"):
         getattr(library, f"allo_regions_{name}").restype = (
             ctypes.c_void_p if name == "new" else ctypes.c_int64
         )
@@ -183,6 +185,11 @@ class Engine:
         """The last cycle in which a word passed outside, where a stream there has come to its end."""
         last = int(self._call.allo_regions_last(self._handle))
         return None if last < 0 else last
+
+    @property
+    def moves(self) -> int:
+        """A number that grows with every word that enters or leaves a FIFO."""
+        return int(self._call.allo_regions_moves(self._handle))
 
     @property
     def events(self) -> int:

@@ -19,7 +19,7 @@ from ..graph.regions import Function
 from .build import Build
 from .follow.instances import Inputs, Process
 from .follow.needs import deciding_inputs, find_needs
-from .follow.tracer import Budget
+from .follow.tracer import Budget, Hand
 from .live import Live, refuse_turns
 from .native import Engine, Longs, Status
 from .refusal import Unforeseen
@@ -235,6 +235,8 @@ class RegionModel:
                 channel = self.build.channels[int(number)]
                 what = "room in" if channel.putting else "a word of"
                 found.append(f"{process.name} for {what} {self.build.fifos[channel.fifo].label}")
+            elif isinstance(process.awaits, Hand):
+                found.append(f"{process.name}, which asks in vain")
         return ", ".join(found)
 
     def _reports(self, depths: Longs, cycles: int) -> list[RegionReport]:
