@@ -40,7 +40,7 @@ def _is_long(writes: list[Write]) -> bool:
     taken: set[Node] = set()
     for write in writes:
         _take_in(write, taken)
-        if len(taken) > LARGEST:
+        if len(taken) >= LARGEST:
             return True
     return False
 
@@ -60,9 +60,9 @@ def _cut(writes: list[Write]) -> list[list[Write]]:
 
 
 def _take_in(write: Write, taken: set[Node]) -> None:
-    """Add the operations that a write needs."""
+    """Add the operations that a write needs, until there are more than a part is to have."""
     waiting = list(write.operands)
-    while waiting:
+    while waiting and len(taken) < LARGEST:
         node = waiting.pop()
         if node in taken or node.is_constant or node.reads:
             continue
