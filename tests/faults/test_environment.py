@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -317,6 +318,41 @@ def test_a_library_in_a_folder_that_runs_no_programs(fresh_cache, monkeypatch) -
         csim._load_private(Path(library))
     assert "cannot be loaded." in caught.value.message
     assert "failed to map segment" in str(caught.value.notes)
+
+
+def test_a_copy_that_the_loader_takes_for_an_older_one_is_made_again(
+    fresh_cache, monkeypatch
+) -> None:
+    """Hard links have one number, as files have one behind the other where numbers are given again."""
+    import ctypes
+
+    from allo.backend.hls.csim import build as csim
+
+    fresh_cache.mkdir()
+    library = Path(shutil.copy(load_runtime()._library._name, fresh_cache / "lib.so"))
+    copy, links = shutil.copyfile, []
+    first = csim._load_private(library)
+    linked = fresh_cache / "first.so"
+    copy(library, linked)
+    older = ctypes.CDLL(str(linked))
+
+    def link(source, target):
+        if len(links) == 2:
+            return copy(source, target)
+        links.append(target)
+        Path(target).unlink()
+        return Path(target).hardlink_to(linked)
+
+    monkeypatch.setattr(shutil, "copyfile", link)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(fresh_cache))
+    second = csim._load_private(library)
+    assert len(links) == 2
+    assert len({first._handle, older._handle, second._handle}) == 3
+    monkeypatch.setattr(csim, "_COPIES", 1)
+    links.clear()
+    with pytest.raises(BuildError) as caught:
+        csim._load_private(library)
+    assert "takes each new file for one that is loaded" in str(caught.value.notes)
 
 
 def test_one_warning_a_process(monkeypatch) -> None:

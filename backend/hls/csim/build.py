@@ -9,6 +9,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,10 @@ from .simulation import Simulation
 _LIBRARY = "kernel.so"
 _STACK_SLACK = 16 << 20
 _FIBER_SLACK = 256 << 10
+_LINK_MAP = 2
+"""``RTLD_DI_LINKMAP``, what ``dlinfo`` is asked for."""
+_COPIES = 8
+"""Copies of a library that are made until the loader knows one for a new file."""
 
 
 def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = ()) -> Path:
@@ -294,9 +299,7 @@ def _load_private(library: Path) -> ctypes.CDLL:
     failures = []
     for place in (None, library.parent):
         try:
-            with tempfile.NamedTemporaryFile(suffix=".so", prefix="allo_csim_", dir=place) as copy:
-                shutil.copyfile(library, copy.name)
-                return ctypes.CDLL(copy.name)
+            return _load_copy(library, place)
         except OSError as error:
             failures.append(f"{place or tempfile.gettempdir()}: {error}.")
     raise BuildError(
@@ -304,3 +307,41 @@ def _load_private(library: Path) -> ctypes.CDLL:
         help="name a folder with room from which programs may be loaded in TMPDIR.",
         notes=tuple(failures),
     )
+
+
+def _load_copy(library: Path, place: Path | None) -> ctypes.CDLL:
+    """Load a copy in a folder.
+
+    The loader knows a file by its device and its number. Some file systems give the number of a file that is
+    gone to the next one, though it is still mapped; the loader then answers with the older library, which is
+    another kernel. Further copies, while the first ones are there, have other numbers.
+
+    Raises:
+        OSError: it cannot be written or loaded.
+    """
+    with ExitStack() as copies:
+        for _ in range(_COPIES):
+            copy = copies.enter_context(
+                tempfile.NamedTemporaryFile(suffix=".so", prefix="allo_csim_", dir=place)
+            )
+            shutil.copyfile(library, copy.name)
+            loaded = ctypes.CDLL(copy.name)
+            if _file_of(loaded) == copy.name:
+                return loaded
+            _ctypes.dlclose(loaded._handle)
+    raise OSError("the loader takes each new file for one that is loaded")
+
+
+class _LinkMap(ctypes.Structure):
+    """What the loader keeps of a library, as far as it is asked for: ``struct link_map``."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("name", ctypes.c_char_p))
+
+
+def _file_of(library: ctypes.CDLL) -> str:
+    """The file of a library, by the loader; as it was named, where that says nothing."""
+    about = getattr(ctypes.pythonapi, "dlinfo", None)
+    found = ctypes.POINTER(_LinkMap)()
+    if about is None or about(ctypes.c_void_p(library._handle), _LINK_MAP, ctypes.byref(found)):
+        return library._name
+    return (found.contents.name or b"").decode()
