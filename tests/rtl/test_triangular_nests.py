@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -115,9 +116,9 @@ def test_every_triangle_may_lie_in_banks(kernel: Callable[..., None], factor: in
     runs_as_on_the_cpu(s, factor)
 
 
-def pipeline_of(s: Schedule, depth: int):
+def pipeline_of(s: Schedule, depth: int, **options: float):
     """The pipelined loop ``depth`` loops down."""
-    loops = s.build(target="verilog").report.functions[-1].loops
+    loops = s.build(target="verilog", **options).report.functions[-1].loops
     for _ in range(depth):
         loops = loops[0].children
     return loops[0]
@@ -139,9 +140,10 @@ def test_a_sum_waits_for_itself_and_not_for_the_product_of_what_a_bound_keeps_ap
     strict, inclusive = allo.customize(substitute), allo.customize(substitute_inclusive)
     strict.pipeline("j")
     inclusive.pipeline("j")
-    apart, met = pipeline_of(strict, 1), pipeline_of(inclusive, 1)
-    assert "through fadd_f32, latency" in apart.limit
-    assert "through fmul_f32, fadd_f32, latency" in met.limit
+    # At 200 MHz the two ports of x hold the first one up, and not its sum.
+    apart, met = (pipeline_of(s, 1, clock_mhz=300.0) for s in (strict, inclusive))
+    assert re.search(r"through fadd_f32\w*, latency", apart.limit)
+    assert re.search(r"through fmul_f32\w*, fadd_f32\w*, latency", met.limit)
     assert apart.ii < met.ii
 
 
