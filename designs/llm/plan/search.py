@@ -68,9 +68,14 @@ class Question:
     fill: float = 0.85
 
     @property
+    def told_mhz(self) -> float:
+        """The clock at which bounds are told."""
+        return USUAL_MHZ if self.clock_mhz is None else self.clock_mhz
+
+    @property
     def channel_bytes(self) -> float:
-        """Bytes a cycle of one channel, beta, at the clock asked for."""
-        return self.channel_bytes_at(self.clock_mhz or USUAL_MHZ)
+        """Bytes a cycle of one channel, beta, at the clock at which bounds are told."""
+        return self.channel_bytes_at(self.told_mhz)
 
     def channel_bytes_at(self, clock_mhz: float) -> float:
         """The same at a clock."""
@@ -131,7 +136,7 @@ class Plan:
     @property
     def bound_tokens_per_second(self) -> float:
         """What all channels of the device could feed."""
-        return (self.question.clock_mhz or USUAL_MHZ) * 1e6 / bound_cycles(self.question)
+        return self.question.told_mhz * 1e6 / bound_cycles(self.question)
 
     @property
     def bandwidth_share(self) -> float:
@@ -325,8 +330,7 @@ def _limit(question: Question, best: Candidate, freed: dict[str, float], gain_of
 
 def _check(question: Question) -> None:
     model, card = question.model, question.device
-    clock = USUAL_MHZ if question.clock_mhz is None else question.clock_mhz
-    for what, value in (("clock", clock), ("context", question.context)):
+    for what, value in (("clock", question.told_mhz), ("context", question.context)):
         require_positive(f"The {what}", value)
     if question.bits not in (4, 8):
         raise PlanError(f"There are no weights of {question.bits} bits.", help="ask for 8 or 4.")
