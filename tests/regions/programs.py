@@ -202,6 +202,63 @@ def opened(A: int32[N], B: int32[1], C: int32[1]):
         c[0] = x
 
 
+@df.region()
+def circle(A: int32[N], B: int32[N]):
+    """A word goes round until it is too small, so each process gives words to the one it waits for."""
+    out: Stream[int32, 2]
+    onward: Stream[int32, 2]
+    back: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[A])
+    def first(a: int32[N]):
+        x: int32 = a[0]
+        while x > 0:
+            out.put(x)
+            x = back.get()
+        out.put(0)
+
+    @df.kernel(mapping=[1], args=[])
+    def second():
+        x: int32 = out.get()
+        while x > 0:
+            onward.put(x)
+            x = out.get()
+        onward.put(0)
+
+    @df.kernel(mapping=[1], args=[B])
+    def third(b: int32[N]):
+        n: int32 = 0
+        x: int32 = onward.get()
+        while x > 0:
+            b[n] = x
+            n += 1
+            back.put(x - 3)
+            x = onward.get()
+
+
+@df.region()
+def units(A: int32[2, N], B: int32[2, N]):
+    """Two processes, each with a row of an array, whose words decide."""
+
+    @df.kernel(mapping=[2], args=[A, B])
+    def unit(a: int32[2, N], b: int32[2, N]):
+        u = df.get_pid()
+        for i in range(N - 1):
+            for j in range(a[u, i] % 5):
+                b[u, i] += j
+            a[u, i + 1] = a[u, i + 1] + b[u, i]
+
+
+def counted(given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`units` makes of two arrays, the second of which holds zeros."""
+    a, b = given.copy(), np.zeros_like(given)
+    for i in range(N - 1):
+        several = a[:, i] % 5
+        b[:, i] = several * (several - 1) // 2
+        a[:, i + 1] += b[:, i]
+    return a, b
+
+
 def dealt(
     n: int32, rest: int32, given: Stream[int32, 2], odd: Stream[int32, 2], left: Stream[int32, 2]
 ):

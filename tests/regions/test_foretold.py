@@ -111,6 +111,29 @@ def test_verilator_counts_the_same():
     assert foretold(module) == measured(module, given, words(), engine="verilator")
 
 
+def test_a_word_that_goes_round():
+    """Its deciding words come from processes that wait for words of the one that wants them."""
+    module = hardware(df.customize(programs.circle))
+    for first in (0, 20):
+        a, b = words(first), words()
+        told = foretold(module, a, b)
+        assert told is not None and told == measured(module, a, b)
+        assert b.tolist() == [max(0, first - 3 * n) for n in range(N)]
+
+
+def test_parts_of_a_memory_that_decide():
+    """Each process writes words that decide what it does, in banks that no other one uses."""
+    s = df.customize(programs.units)
+    for array in "AB":
+        s.partition(f"units:{array}", dim=1)
+    module = hardware(s)
+    a = np.random.default_rng(1).integers(0, 99, (2, N)).astype(np.int32)
+    b = np.zeros_like(a)
+    expected = programs.counted(a)
+    assert foretold(module, a, b) == measured(module, a, b)
+    assert np.array_equal((a, b), expected)
+
+
 @pytest.mark.parametrize("values", [(), (3, 6, 9), (1, 2, 3, 4, 5), tuple(range(1, N + 1))])
 def test_values_that_decide(values: tuple[int, ...]):
     module = hardware(df.customize(programs.filtered))

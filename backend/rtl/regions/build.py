@@ -391,11 +391,15 @@ class Build:
                 stack.pop()
                 continue
             giver = waiting.producer if isinstance(waiting, Queue) else None
-            if giver is None or giver.over or giver in stack or giver.life is None:
-                current.give_up()
-                stack.pop()
-                continue
-            stack.append(giver)
+            if giver is not None and not giver.over and giver.life is not None:
+                if giver not in stack:
+                    stack.append(giver)
+                    continue
+                if ready := [n for n, waiter in enumerate(stack) if waiter.awaits]:
+                    del stack[ready[0] + 1 :]
+                    continue
+            current.give_up()
+            stack.pop()
 
     def finish(self) -> None:
         """Give the engine all traces."""

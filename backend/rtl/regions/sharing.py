@@ -38,7 +38,7 @@ def refuse_shared(
         together = [m for m in members if not m.after]
         if number not in deciding or len(together) < 2 or graph.turns is not None:
             continue
-        if any(_writes(modules, member, number) for member in members):
+        if _meet(modules, members, number):
             name = module.function.arrays[number].name
             raise Unforeseen(
                 f"the words of {name}, which several processes use at once, decide what they do",
@@ -46,10 +46,15 @@ def refuse_shared(
             )
 
 
-def _writes(modules: Mapping[str, CompiledModule], member: Member, array: int) -> bool:
-    """Whether a member stores to an array of its region."""
-    parameters = modules[member.module].interface.arrays
-    given = zip(member.arrays, parameters, strict=True)
-    return any(
-        number == array and any(use.writes for use in uses.values()) for number, (_, uses) in given
-    )
+def _meet(modules: Mapping[str, CompiledModule], members: Collection[Member], array: int) -> bool:
+    """Whether one of several members stores to a bank of an array that another one uses."""
+    users: dict[int, set[int]] = {}
+    written: set[int] = set()
+    for place, member in enumerate(members):
+        parameters = modules[member.module].interface.arrays
+        for number, (_, uses) in zip(member.arrays, parameters, strict=True):
+            for (bank, _), use in uses.items() if number == array else ():
+                users.setdefault(bank, set()).add(place)
+                if use.writes:
+                    written.add(bank)
+    return any(len(users[bank]) > 1 for bank in written)
