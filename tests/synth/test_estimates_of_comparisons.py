@@ -85,3 +85,38 @@ KEEPS = """in %v : i1, out y : i32) {
 def test_bits_that_get_one_constant_alone_have_no_register(device: str) -> None:
     assert tables(HEAD + KEEPS.replace("WORD", "%z"), device)["ff"] == 2
     assert tables(HEAD + KEEPS.replace("WORD", "%a"), device)["ff"] == 64
+
+
+@pytest.mark.parametrize(
+    ("bits", "upper", "moved", "device", "yosys"),
+    [
+        (16, 8, False, "xcup", 17),
+        (16, 8, True, "xcup", 14),
+        (32, 8, False, "xcup", 28),
+        (52, 8, True, "xcup", 26),
+        (16, 0, False, "ecp5", 14),
+        (16, 0, True, "ecp5", 7),
+        (52, 8, True, "ecp5", 28),
+    ],
+)
+def test_choices_of_bits_that_are_compared_alone_are_in_the_comparison(
+    bits: int, upper: int, moved: bool, device: str, yosys: int
+) -> None:
+    """The bits above are read too. A word that is moved by a place is read once by the tables."""
+    width, above = bits + upper, max(1, upper)
+    lines = [
+        f"hw.module @m(in %q : i1, in %x : i{width + 1}, in %y : i{width}, "
+        f"out r : i1, out u : i{above}) {{",
+        f"  %0 = hw.constant 0 : i{bits}",
+        f"  %h = comb.extract %x from 1 : (i{width + 1}) -> i{width}",
+        f"  %l = comb.extract %x from 0 : (i{width + 1}) -> i{width}",
+        f"  %w = comb.mux %q, %h, {'%l' if moved else '%y'} : i{width}",
+        f"  %c = comb.extract %w from 0 : (i{width}) -> i{bits}",
+        f"  %r = comb.icmp ne %c, %0 : i{bits}",
+        f"  %u = comb.extract %w from {bits} : (i{width}) -> i{upper}" if upper else "",
+        f"  hw.output %r, {'%u' if upper else '%q'} : i1, i{above}",
+        "}",
+    ]
+    assert tables("\n".join(filter(None, lines)), device)["lut"] == pytest.approx(
+        yosys, rel=0.15, abs=1
+    )

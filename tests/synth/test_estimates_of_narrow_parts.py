@@ -93,3 +93,33 @@ def test_a_word_is_chosen_from_rows_of_blocks(
 )
 def test_inputs_are_known_as_far_as_all_places_say(first: str, second: str, bits: int) -> None:
     assert counted(TOP.format(first, second), "ecp5")["ff"] == 2 * bits
+
+
+@pytest.mark.parametrize(("known", "lut"), [(("one", "one"), 0), (("one", "zero"), 17)])
+@pytest.mark.parametrize("device", ["xcup", "ecp5"])
+def test_bits_that_every_place_knows_are_known_inside_a_module(
+    known: tuple[str, str], lut: int, device: str
+) -> None:
+    """The bit above a fraction, times a word, is that word: what both places know takes no tables."""
+    places = [
+        f'  %{name} = hw.instance "{name}" '
+        f"@inner(clk: %clk: !seq.clock, a: %f{name}: i18, b: %b: i17) -> (p: i17)"
+        for name in ("u", "v")
+    ]
+    joined = [
+        f"  %f{name} = comb.concat %{bit}, %x : i1, i17"
+        for name, bit in zip(("u", "v"), known, strict=True)
+    ]
+    text = """hw.module private @inner(in %clk: !seq.clock, in %a: i18, in %b: i17, out p: i17) {
+  %t = comb.extract %a from 17 : (i18) -> i1
+  %r = comb.replicate %t : (i1) -> i17
+  %g = comb.and %r, %b : i17
+  %0 = seq.compreg %g, %clk : i17
+  hw.output %0 : i17
+}
+hw.module @outer(in %clk: !seq.clock, in %x: i17, in %b: i17, out p: i17, out q: i17) {
+  %one = hw.constant 1 : i1
+  %zero = hw.constant 0 : i1
+"""
+    lines = [*joined, *places, "  hw.output %u, %v : i17, i17", "}"]
+    assert counted(text + "\n".join(lines), device).get("lut", 0) == 2 * lut

@@ -13,6 +13,7 @@ from .build import Graph
 from .controls import absorb_controls
 from .dissolve import Leaves, dissolve
 from .memory import memory_cost
+from .merging.choices import Choices
 from .merging.comparisons import Comparisons, Gates
 from .merging.shift_registers import LEAST_SHIFT, ShiftRegisters, tables_of_row
 from .merging.sums import Sums
@@ -45,8 +46,7 @@ class Cover:
     def __init__(self, graph: Graph, family: Cells) -> None:
         self._nodes, self._graph, self._family = graph.nodes, graph, family
         self._held: dict[Run, Node] | None = None
-        self._equals: Counter[int] | None = None
-        self._choices: dict[int, int] = {}
+        self._choices: Choices | None = None
         self._gates = Gates(graph.nodes)
         self.costs: Costs = {}
         self.sums: Sums | None = None
@@ -209,8 +209,15 @@ class Cover:
                 stack += self._leaves(node, fresh)
                 continue
             found = self._read_for(node, fresh, first)
-            if node.kind == "equal":
-                found = self._in_comparison(node, found)
+            if node.kind == "equal" and not self._family.equal_pair:
+                if self._choices is None:
+                    self._choices = Choices(
+                        self._nodes,
+                        roots,
+                        lambda n, bits: self._read_for(n, bits, True),
+                        self._leaves,
+                    )
+                found = self._choices.behind(node, found)
             if node.kind == "less" and self._family.carry_absorbs:
                 found = self._gates.behind(node, found, self._leaves)
             if node.kind == "add" and self._family.carry_absorbs:
@@ -247,32 +254,6 @@ class Cover:
             else:
                 found.append(run)
         return found
-
-    def _in_comparison(self, node: Node, runs: list[Run]) -> list[Run]:
-        """The runs that a comparison for equality reads, choices in front of it taken into its tables."""
-        known = any(is_constant(value) for value in node.operands)
-        found: list[Run] = []
-        for run in runs:
-            inner = self._nodes[run[0]]
-            fits = inner.kind == "logic" and not inner.extra and len(inner.leaves) == 3
-            only = self._compared(run[0], known)
-            if self._family.equal_pair or not (fits and run[1] >= 0 and only):
-                found.append(run)
-                continue
-            self._choices[id(node)] = self._choices.get(id(node), 0) + run[2]
-            found += self._leaves(inner, bits_of(run))
-        return found
-
-    def _compared(self, number: int, known: bool) -> bool:
-        """Whether comparisons for equality alone read a node: one, or of ``known`` numbers several."""
-        if self._equals is None:
-            self._equals = Counter()
-            for node in self._nodes:
-                if node.kind == "equal" and node.wanted:
-                    for value in node.operands:
-                        self._equals.update({run[0]: run[2] for run in value if run[0] >= 0})
-        read, node = self._equals[number], self._nodes[number]
-        return node.uses <= (read if known else min(read, node.wanted.bit_count()))
 
     def _fits(self, number: int) -> bool:
         node = self._nodes[number]
@@ -370,7 +351,8 @@ class Cover:
         ]
         pairs = sum(count for count, inputs in read if inputs > 1)
         inputs = sum(count * inputs for count, inputs in read)
-        return {"lut": self._family.equal(inputs, pairs, self._choices.get(id(node), 0))}
+        chosen = self._choices.more(node) if self._choices is not None else 0
+        return {"lut": self._family.equal(inputs, pairs, chosen)}
 
     def _less(self, node: Node) -> dict[str, int]:
         if self._comparisons is None:

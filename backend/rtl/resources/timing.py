@@ -70,6 +70,8 @@ class Timer:
             cost = memory_cost(family, memory, cover.is_held)
             for _, number in memory.reads:
                 self._cells.memory_of[number] = memory
+                if not (memory.table or cost.keys() & {"lutram", "bram", "uram"}):
+                    self._cells.of_registers.add(number)
                 block = (
                     delays.ultra if cost.get("uram") else delays.memory if cost.get("bram") else 0.0
                 )

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ..nodes import Value, cut, extended, is_constant, significant, width_of
+from ..nodes import Value, aligned, cut, extended, is_constant, join, significant, width_of
+from .settled import with_settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +23,14 @@ class Given:
         size: its bits without those that extend it; ``signed``: whether its sign does.
         constant: what it always is.
         same: the input in front of it that has the same value.
+        known: bits below ``size`` that are known, with the nodes of their constants.
     """
 
     size: int = 0
     signed: bool = False
     constant: Value = ()
     same: str = ""
+    known: Mapping[int, int] = MappingProxyType({})
 
     @classmethod
     def of(cls, values: Sequence[Value]) -> Given | None:
@@ -37,13 +40,20 @@ class Given:
         sizes = [significant(value) for value in values]
         signed = any(by_sign for _, by_sign in sizes)
         size = max(bits + (signed and not by_sign) for bits, by_sign in sizes)
-        return cls(size, signed) if size < width_of(values[0]) else None
+        known = {
+            low + bit: runs[0][0]
+            for low, count, runs in aligned([cut(value, 0, size) for value in values])
+            if runs[0][0] < 0 and all(run[0] == runs[0][0] for run in runs)
+            for bit in range(count)
+        }
+        return cls(size, signed, known=known) if known or size < width_of(values[0]) else None
 
     def seen(self, port: Value) -> Value:
         """The value of the input, of the node of its port."""
         if self.constant:
             return self.constant
-        return extended(cut(port, 0, self.size), width_of(port), signed=self.signed)
+        inside = join(with_settled(cut(port, 0, self.size), self.known))
+        return extended(inside, width_of(port), signed=self.signed)
 
 
 type Inputs = Mapping[str, Given]

@@ -27,6 +27,7 @@ class CellDelays:
 
     Attributes:
         memory_of: the memory that each node reads.
+        of_registers: the nodes that read one of flip-flops.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class CellDelays:
         self._joined = cover.sums.terms if cover.sums is not None else {}
         self._inside, self._readers = inside, readers
         self.memory_of: dict[int, Memory] = {}
+        self.of_registers: set[int] = set()
 
     def delay(self, number: int, node: Node) -> float:
         """Through a node."""
@@ -107,6 +109,9 @@ class CellDelays:
 
     def _read(self, number: int) -> float:
         memory, d = self.memory_of[number], self._d
+        if number in self.of_registers and d.joined_inputs >= CHOICE:
+            # of its choices among four words a late address passes one multiplexer each
+            return ceil(log2(max(2, memory.words)) / 2) * (d.wire + d.table + d.joined)
         if not self._family.table_memory and not memory.table:
             return ceil(log2(max(2, memory.words))) * (d.wire + d.table)
         rows = max(1, ceil(memory.words / (16 if self._family.inputs == 4 else 64)))
