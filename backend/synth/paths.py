@@ -11,6 +11,7 @@ from .figures import PathStep, Routing
 _PLACE = re.compile(r"//\s*(\S.*?):(\d+):(\d+)")
 _FILE = re.compile(r"// (\S+) is (.+)")
 _LINE = re.compile(r":(\d+)\.")
+_DRIVEN = re.compile(r"\s*assign (\w+) = |\s*\w+ (\w+) \($|\s*\w+ (\w+) \(  //")
 
 
 class Places:
@@ -29,17 +30,27 @@ class Places:
             for name, net in nets.items()
             if "src" in net["attributes"]
         }
+        found = ((_DRIVEN.match(line), line) for line in self._lines)
+        self._drivers = {driven[driven.lastindex or 1]: line for driven, line in found if driven}
 
     def signal(self, net: str) -> str:
         """The signal of the Verilog that a net of the tools belongs to."""
         return self._cell.split(re.sub(r"\[\d+\]$", "", net), maxsplit=1)[0]
 
     def of(self, signal: str) -> str:
-        """``file:line:col`` of a signal, or ""."""
+        """``file:line:col`` of a signal, or "".
+
+        A port is declared without a place, and so is what an instance has inside: the assignment of the
+        one and the instance of the other have it.
+        """
         found = _LINE.search(self._sources.get(signal, ""))
-        if found is None or int(found[1]) > len(self._lines):
-            return ""
-        return first_place(self._lines[int(found[1]) - 1], self._files)
+        declared = int(found[1]) if found else len(self._lines) + 1
+        place = (
+            first_place(self._lines[declared - 1], self._files)
+            if declared <= len(self._lines)
+            else ""
+        )
+        return place or first_place(self._drivers.get(signal.partition(".")[0], ""), self._files)
 
 
 def first_place(line: str, files: Mapping[str, str] | None = None) -> str:

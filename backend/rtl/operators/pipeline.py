@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from allo.backend.devices import OperatorDelays
 
-from .netlist import Netlist
+from .netlist import WIRING, Netlist
 from .tables.bits import Word
 from .tables.words import Mapper, latest
 from .timing import live_nodes, node_delay
@@ -54,6 +54,7 @@ def pipeline(
     builder.place_early()
     builder.stage[net.output] = max(builder.stage[net.output], least - 1)
     builder.move_late()
+    builder.keep_products_whole()
     return builder.result()
 
 
@@ -130,6 +131,37 @@ class _Stager:
                 self.stage = before
                 self._fits_tables()
                 return
+
+    def keep_products_whole(self) -> None:
+        """Take parts of a product behind its register where nothing reads them before.
+
+        A multiplier block has a register for its result as a whole, and none for each part.
+        """
+        for product in self.live:
+            if self.net.nodes[product].op != "mul":
+                continue
+            made, parts = self.stage[product], self._parts(product)
+            readers = (
+                user for i in (product, *parts) for user in self.users[i] if user not in parts
+            )
+            if any(self.stage[user] == made for user in readers):
+                continue
+            for part in parts:
+                self._place(part, made + 1)
+
+    def _parts(self, product: int) -> list[int]:
+        """The nodes of its stage that are wires of the product alone, operands first."""
+        found = [product]
+        for index in self.live:
+            read = self._read(index)
+            if (
+                self.net.nodes[index].op in WIRING
+                and self.stage[index] == self.stage[product]
+                and read
+                and all(i in found for i in read)
+            ):
+                found.append(index)
+        return found[1:]
 
     def _fits_tables(self) -> bool:
         """Time all tables anew; whether no stage is too slow that was not before."""
