@@ -124,7 +124,8 @@ class Calls:
             width, seen = stream.width, []
             putting = stream.direction == "put"
             for call, selected in zip(calls, selections, strict=True):
-                active = text.all_of(local[0], selected)
+                # One that is called at one place asks for words of this call alone.
+                active = text.all_of(local[0], selected) if len(calls) > 1 else local[0]
                 offer = (active, local[1]) if putting else None
                 seen.append(
                     self._streams.lend(call.streams[position], offer, "" if putting else active)
