@@ -178,13 +178,16 @@ def said_words(config: Architecture, wide: Wide) -> int:
 def job_words(config: Architecture, wide: Wide) -> tuple[tuple[int, ...], int]:
     """Words of a channel in the four jobs of a layer, and in the job of the logits.
 
+    The last word of an output is padded where its inputs do not fill it.
     With weights of four bits, every ``described`` words of a layer's job follow one of their steps.
     """
-    at_once = wide.channels * wide.weighs
-    jobs = tuple(outputs * inputs // at_once for outputs, inputs in job_sizes(config))
+    jobs = tuple(
+        outputs // wide.channels * -(-inputs // wide.weighs)
+        for outputs, inputs in job_sizes(config)
+    )
     if wide.bits == 4:
         jobs = tuple(words + -(-words // wide.described) for words in jobs)
-    return jobs, padded_vocab(config, wide) * config.d // (wide.channels * wide.last_weights)
+    return jobs, padded_vocab(config, wide) // wide.channels * -(-config.d // wide.last_weights)
 
 
 def channel_size(config: Architecture, wide: Wide) -> int:
@@ -252,13 +255,16 @@ def check_steps(config: Architecture, wide: Wide) -> None:
         )
 
 
-def check_sizes(config: Architecture, wide: Wide) -> None:
+def check_sizes(config: Architecture, wide: Wide, padded: bool = False) -> None:
     """Refuse sizes that do not fit each other or those of the model.
+
+    Args:
+        padded: whether lanes may be any number of vectors, where an output's last word is padded.
 
     Raises:
         WidthError: naming both sizes, and the nearest legal one.
     """
-    for name in ("channels", "lanes", "vector", "parts", "keys"):
+    for name in ("channels", *(() if padded else ("lanes",)), "vector", "parts", "keys"):
         value = getattr(wide, name)
         if value < 1 or value & (value - 1):
             raise WidthError(
@@ -301,8 +307,9 @@ def check_sizes(config: Architecture, wide: Wide) -> None:
         what = "ternary weights of a word"
     elif wide.bits == 4:
         what = f"weights of four bits that {wide.lanes} lanes take"
-    _divides(what, wide.weighs, "hidden width", config.d)
-    _divides(what, wide.weighs, "feed-forward width", config.ffn)
+    if not padded:
+        _divides(what, wide.weighs, "hidden width", config.d)
+        _divides(what, wide.weighs, "feed-forward width", config.ffn)
     if wide.bits == 4 and not wide.block:
         _check_pairs(config, wide)
     _divides("channels", wide.channels, "hidden width", config.d)

@@ -13,6 +13,7 @@ from ...stage import Placed, Stage, build_stages
 from ..parameters import Wide
 from ..stages.linear import factors_loading
 from .parameters import Block, check_block
+from .shared import kept
 from .shared import stages as shared
 from .stages import attention, linear, rotary, vectors
 from .stages.sizes import BlockSizes, block_sizes_of
@@ -125,6 +126,7 @@ def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
         attention.dealing(z),
         *((shared.finding(z),) if sharing else ()),
         (sharing or attention).planning(z),
+        *((kept.keeping(z),) if sharing else ()),
         (sharing or attention).scoring(z),
         (sharing or attention).mixing(z),
         *((shared.unfolding(z),) if sharing else ()),

@@ -17,8 +17,10 @@ from ..external.order import Reader
 from ..external.traffic import LINE
 from ..parameters import Wide, job_words
 from ..stages.linear import CALL
-from .parameters import Block
+from .parameters import Block, entrance_words
 
+KEPT, RUN = 8, 3
+"""Cycles of what keeps keys and values, of a block and of each run of them that it reads."""
 TURN = 10
 """Cycles between the last word of a block and the first of the next, when its activations are there."""
 
@@ -83,14 +85,23 @@ class Step:
             round(self.starved),
         )
 
-    def job(self, ready: list[float], words: int) -> list[float]:
-        """When the sums of a job of every block are there, whose activations are there at ``ready``."""
+    def job(self, ready: list[float], words: int, taking: float = 0.0) -> list[float]:
+        """When the sums of a job of every block are there, whose activations are there at ``ready``.
+
+        Args:
+            taking: cycles in which what stands behind the job takes the results of a token.
+        """
         blocks = enumerate(zip(self.sizes, ready, strict=True))
-        return [self.multiply(at, words, n, wave > 0) for wave, (n, at) in blocks]
+        return [self.multiply(at, words, n, wave > 0, n * taking) for wave, (n, at) in blocks]
+
+    def gates(self) -> float:
+        """Cycles in which the results of a token are bent, of the third job."""
+        words = self.config.ffn / self.wide.vector
+        return words * self.wide.gelu_interval
 
     def bend(self, ready: list[float], words: int) -> list[float]:
         """When the activated results of such a job are arranged."""
-        loops, ends = self.loops, self.job(ready, words)
+        loops, ends = self.loops, self.job(ready, words, self.gates())
         if self.wide.block:
             return [self.quantise(at, n) for n, at in zip(self.sizes, ends, strict=True)]
         if self.config.gated:
@@ -112,11 +123,14 @@ class Step:
             behind += loops.depth("sharing_0", "out")
         return self.quantising.serve(known, taken) + behind + 3 * CALL + self.arrange("bent")
 
-    def multiply(self, ready: float, words: int, tokens: int, again: bool = False) -> float:
+    def multiply(
+        self, ready: float, words: int, tokens: int, again: bool = False, taking: float = 0.0
+    ) -> float:
         """When the sums of a job of one block are there: ``words`` a channel, each for all tokens.
 
         Args:
             again: whether another block had the job before, so that its words are read again.
+            taking: cycles in which its results are taken.
         """
         rounds = -(-tokens // self.block.rows)
         cycles = words * rounds
@@ -126,7 +140,7 @@ class Step:
         taken = self.fifo.take(words, rounds)
         self.products += cycles
         self.starved += taken - cycles
-        return self.elements.serve(begin, taken) + self.results(tokens)
+        return self.elements.serve(begin, max(taken, taking)) + self.results(tokens)
 
     def results(self, tokens: int) -> float:
         """From the last product to the last rescaled result."""
@@ -145,7 +159,7 @@ class Step:
         config, wide = self.config, self.wide
         pieces = -(-tokens // self.block.row_lanes) * config.d // wide.vector
         ready = pieces + self.loops.depth("entering_0", "word") + self.arrange("normed")
-        return self.multiply(ready, config.d**2 // (wide.channels * wide.lanes), tokens)
+        return self.multiply(ready, entrance_words(config, self.wide), tokens)
 
     def normalise(self, ready: float, tokens: int) -> float:
         """When the norms of a block are arranged, whose last residual comes at ``ready``."""
@@ -184,12 +198,16 @@ class Step:
     def attend(self, keys_there: float, values_there: float, first: int, tokens: int) -> float:
         """When attention of a block is arranged."""
         loops, wide, config, together = self.loops, self.wide, self.config, self.block.queries
-        keys = [self.scan(n) for n in self.passes(first, tokens)]
-        steps = config.kv_heads // wide.heads * sum(keys)
+        new = config.kv_heads // wide.heads
+        keys = [self.scan(n) + (RUN if together else 0) for n in self.passes(first, tokens)]
+        steps = new * sum(keys)
         score, mix = (self.unit(kernel) for kernel in self.attention)
-        scored = self.scoring.serve(keys_there, steps + 2 * CALL) + loops.depth(score, "key")
+        # What keeps keys and values writes all new ones, and then reads.
+        written = KEPT if together else 0
+        scored = self.scoring.serve(keys_there + written, steps + 2 * CALL)
+        scored += loops.depth(score, "key")
         # A query is mixed when all its keys are scored, and the values are there.
-        kept = max(values_there, self.mixing.free) + config.kv_heads // wide.heads * CALL
+        kept = max(values_there, self.mixing.free) + new * CALL + written
         alone = max(kept, scored - steps + keys[0]) + steps
         self.mixing.free = max(alone, scored + keys[-1])
         group = config.heads // config.kv_heads
@@ -204,9 +222,7 @@ class Step:
         # The last pass is divided as a whole, and what came of others may still be, too.
         of_pass = wide.heads * group * of_token
         last = self.mixing.free + (1 + (tokens - 1) % together) * of_pass
-        divided = self.dividing.serve(
-            self.mixing.free - steps + keys[0], tokens * of_pass * (config.kv_heads // wide.heads)
-        )
+        divided = self.dividing.serve(self.mixing.free - steps + keys[0], tokens * of_pass * new)
         return max(last, divided) + depth + self.arrange("attended")
 
     def scan(self, keys: int) -> float:
@@ -245,8 +261,8 @@ class Step:
         return f"{kernel}_tokens" if self.wide.block else kernel
 
     def unit(self, kernel: str) -> str:
-        """A kernel of the units; with several units, each has one of its own."""
-        return kernel if self.wide.heads == 1 else f"{kernel}_v0"
+        """A kernel of the units; with several units and memories, each has one of its own."""
+        return kernel if kernel in self.loops else f"{kernel}_v0"
 
 
 def predict_block_step(
@@ -320,5 +336,5 @@ def predict_rows(
     there = [step.normalise(summed[-1], spoken)]
     end = step.multiply(there[0], logits, spoken) + loops.depth("say_block", "out")
     memory = config.layers * len(sizes) * (qkv + projected + up + down) + logits
-    memory += config.d**2 // (wide.channels * wide.lanes) if block.entrance else 0
+    memory += entrance_words(config, wide) if block.entrance else 0
     return step.ended(end, memory, channel)

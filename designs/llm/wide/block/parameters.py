@@ -72,6 +72,11 @@ def said_block_words(config: Architecture, wide: Wide, block: Block) -> int:
     return numbers // wide.vector
 
 
+def entrance_words(config: Architecture, wide: Wide) -> int:
+    """Words of a channel in the job of an entrance, which has as many outputs and inputs as the width."""
+    return config.d // wide.channels * -(-config.d // wide.lanes)
+
+
 def ended_words(config: Architecture, wide: Wide, block: Block) -> int:
     """Words of V levels of a token in each lane of rows, which a step tells of what its tokens end in."""
     return -(-block.spoken // block.row_lanes) * config.d // wide.vector
@@ -90,7 +95,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
             parameters, blocks do not have.
     """
     check_design("block", config, WidthError)
-    check_sizes(config, wide)
+    check_sizes(config, wide, padded=wide.bits == 8 and not (wide.block or wide.trits))
     check_steps(config, wide)
     _check_counts(block)
     if wide.bits != 8:

@@ -5,8 +5,10 @@ A unit has ``G * T`` lanes, and a key meets the queries of all of them in a cycl
 T at a time, in a pass for each run of them that is of one sequence. A pass scans the keys up to the last
 token's, and the mask of each token says which it sees: bit b is of the entry b before the last token's.
 
-``score_shared``  keeps the block's keys, then multiplies the queries of a pass with the keys it scans.
-``mix_shared``    keeps the block's values, and weights the values of the keys by softmax in each lane.
+``score_shared``  hands on the block's keys, then multiplies the queries of a pass with the keys it scans.
+``mix_shared``    hands on the block's values, and weights those of the keys by softmax in each lane.
+
+Keys and values come from the processes that keep them (:mod:`.kept`).
 
 Scores, order of the sums and what leaves are those of :mod:`..heads`.
 """
@@ -20,20 +22,21 @@ from ....stage import pipelined
 from ..heads import LEAST
 
 
-def score_shared[HD, H, G, ROOM, LAYERS, HELD, B, T, LOG_T](
+def score_shared[HD, H, G, LAYERS, B, T, LOG_T](
     asked: "Stream[UInt(8 * HD), 4]",
-    plans: "Stream[UInt(64 + T * (32 + T)), 4]",
+    plans: "Stream[UInt(32 + T * (32 + T)), 4]",
     count: int32,
     waves: int32,
-    keys: "UInt(8 * HD)[HELD * H * ROOM]",
+    new: "Stream[UInt(8 * HD), 4]",
+    keys: "Stream[UInt(8 * HD), 4]",
     scores: "Stream[int32[G * T], 4]",
     peaks: "Stream[int32[G * T], 4]",
     layers: "UInt(8)",
 ):
     """Scores of the tokens of each block, head by head and pass by pass; behind each pass the peaks.
 
-    ``plans`` has what :func:`.stages.planning` says of a block: how many keys are scanned but one, where
-    each new key goes, and of each pass the keys that it scans, its row of queries, and the tokens' masks.
+    ``plans`` has what :func:`.stages.planning` says of a block: how many keys are scanned but one, and of
+    each pass how many but one, its row of queries, and the tokens' masks.
     """
     queries: UInt(8 * HD)[G * T, H * ((B + T - 1) // T)]
     last_wave: UInt(8) = waves - 1
@@ -42,7 +45,7 @@ def score_shared[HD, H, G, ROOM, LAYERS, HELD, B, T, LOG_T](
         for wave in range(last_wave + 1):
             n: UInt(16) = min(left, B)
             left = left - B
-            whole: UInt(64 + T * (32 + T)) = plans.get()
+            whole: UInt(32 + T * (32 + T)) = plans.get()
             last_key: UInt(31) = whole[0:31]
             come: UInt(16) = H * G * n
             nth: UInt(8) = 0
@@ -56,10 +59,8 @@ def score_shared[HD, H, G, ROOM, LAYERS, HELD, B, T, LOG_T](
                     of_head = 0 if of_head == G - 1 else of_head + 1
                 nth = 0 if nth == n - 1 else nth + 1
             given: UInt(16) = H * n
-            for new in range(given):
-                seat: UInt(64 + T * (32 + T)) = plans.get()
-                keys[seat[0:32] + seat[32:48]] = asked.get()
-            at: UInt(32) = 0
+            for fresh_key in range(given):
+                new.put(asked.get())
             to_go: UInt(16) = 0
             row: UInt(16) = 0
             masks: UInt(T * (32 + T)) = 0
@@ -67,12 +68,11 @@ def score_shared[HD, H, G, ROOM, LAYERS, HELD, B, T, LOG_T](
             fresh: UInt(1) = 1
             for key in range(last_key + 1):
                 if fresh == 1:
-                    plan: UInt(64 + T * (32 + T)) = plans.get()
-                    at = plan[0:32]
-                    to_go = plan[32:48]
-                    row = plan[48:64]
-                    masks = plan[64 : 64 + T * (32 + T)]
-                word: UInt(8 * HD) = keys[at]
+                    plan: UInt(32 + T * (32 + T)) = plans.get()
+                    to_go = plan[0:16]
+                    row = plan[16:32]
+                    masks = plan[32 : 32 + T * (32 + T)]
+                word: UInt(8 * HD) = keys.get()
                 dots: int32[G * T]
                 tops: int32[G * T]
                 for q in range(G * T):
@@ -93,19 +93,19 @@ def score_shared[HD, H, G, ROOM, LAYERS, HELD, B, T, LOG_T](
                 if to_go == 0:
                     peaks.put(tops)
                 fresh = 1 if to_go == 0 else 0
-                at = at + 1
                 to_go = to_go - 1
 
 
-def mix_shared[HD, H, G, ROOM, LAYERS, HELD, B, T](
+def mix_shared[HD, H, G, LAYERS, HELD, B, T](
     given: "Stream[UInt(8 * HD), 4]",
-    plans: "Stream[UInt(64 + T * (32 + T)), 4]",
+    plans: "Stream[UInt(32 + T * (32 + T)), 4]",
     scores: "Stream[int32[G * T], 4]",
     peaks: "Stream[int32[G * T], 4]",
     count: int32,
     waves: int32,
     factors: "float32[HELD]",
-    values: "UInt(8 * HD)[HELD * H * ROOM]",
+    new: "Stream[UInt(8 * HD), 4]",
+    values: "Stream[UInt(8 * HD), 4]",
     passes: "Stream[UInt(32 * (HD + 1) * G * T + T), 2]",
     layers: "UInt(8)",
     first_layer: "UInt(8)",
@@ -121,13 +121,11 @@ def mix_shared[HD, H, G, ROOM, LAYERS, HELD, B, T](
         for wave in range(last_wave + 1):
             n: UInt(16) = min(left, B)
             left = left - B
-            whole: UInt(64 + T * (32 + T)) = plans.get()
+            whole: UInt(32 + T * (32 + T)) = plans.get()
             last_key: UInt(31) = whole[0:31]
             come: UInt(16) = H * n
-            for new in range(come):
-                seat: UInt(64 + T * (32 + T)) = plans.get()
-                values[seat[0:32] + seat[32:48]] = given.get()
-            at: UInt(32) = 0
+            for fresh_value in range(come):
+                new.put(given.get())
             to_go: UInt(16) = 0
             masks: UInt(T * (32 + T)) = 0
             best: int32[G * T] = 0
@@ -136,15 +134,14 @@ def mix_shared[HD, H, G, ROOM, LAYERS, HELD, B, T](
             fresh: UInt(1) = 1
             for key in range(last_key + 1):
                 if fresh == 1:
-                    plan: UInt(64 + T * (32 + T)) = plans.get()
-                    at = plan[0:32]
-                    to_go = plan[32:48]
-                    masks = plan[64 : 64 + T * (32 + T)]
+                    plan: UInt(32 + T * (32 + T)) = plans.get()
+                    to_go = plan[0:16]
+                    masks = plan[32 : 32 + T * (32 + T)]
                     tops: int32[G * T] = peaks.get()
                     for b in range(G * T):
                         best[b] = tops[b]
                 dots: int32[G * T] = scores.get()
-                word: UInt(8 * HD) = values[at]
+                word: UInt(8 * HD) = values.get()
                 out: UInt(32 * (HD + 1) * G * T + T) = 0
                 for q in range(G * T):
                     below: float32 = dots[q] - best[q]
@@ -168,17 +165,16 @@ def mix_shared[HD, H, G, ROOM, LAYERS, HELD, B, T](
                 if to_go == 0:
                     passes.put(out)
                 fresh = 1 if to_go == 0 else 0
-                at = at + 1
                 to_go = to_go - 1
 
 
 def schedule_score_shared(s: Schedule) -> Schedule:
     """A key a cycle; two products of a key's element are in one multiplier block."""
     s.bind("mul", "packed", axis="key")
-    return pipelined("hq new key", "dots tops best", queries=1)(s)
+    return pipelined("hq fresh_key key", "dots tops best", queries=1)(s)
 
 
 def schedule_mix_shared(s: Schedule) -> Schedule:
     """A value a cycle; two products of a weight are in one multiplier block."""
     s.bind("mul", "packed", axis="c")
-    return pipelined("new key", "best sum acc dots tops")(s)
+    return pipelined("fresh_value key", "best sum acc dots tops")(s)

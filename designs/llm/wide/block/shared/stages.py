@@ -8,9 +8,7 @@ from allo.ir.types import Stream, UInt, float32, int32
 from ....stage import Kernel, Stage
 from ..stages.sizes import BlockSizes
 from .heads import mix_shared, schedule_mix_shared, schedule_score_shared, score_shared
-
-PLANS = 16
-"""Words that a unit may be told ahead."""
+from .kept import AHEAD, RUN
 
 
 def finding(z: BlockSizes) -> Stage:
@@ -63,14 +61,15 @@ def finding(z: BlockSizes) -> Stage:
 
 
 def planning(z: BlockSizes) -> Stage:
-    """Tells the units of a layer and block where keys and values go, and what each pass scans.
+    """Tells what keeps keys and values where they go, and what each pass reads; and the units the passes.
 
-    A word of a pass has its first key, how many come behind that, its row of queries, and for each of T
-    tokens a mask and whether there is such a token.
+    A word of a pass has how many keys come behind its first one, its row of queries, and for each of T tokens
+    a mask and whether there is such a token.
     """
     U, B, MOST, ROOM, T, PLAN = (
         z.wide.heads, z.block.tokens, z.block.most, z.room, z.block.queries, z.plan,
     )  # fmt: skip
+    PLANS = z.plans
     H, MASK, LOG_T = z.per_unit, 31 + T, T.bit_length() - 1
     ROWS, LANE = -(-B // T), 32 + T
 
@@ -78,6 +77,7 @@ def planning(z: BlockSizes) -> Stage:
     def part(
         count: int32, waves: int32, found: Stream[UInt(64 + MASK), 4],
         score_plans: Stream[UInt(PLAN), PLANS][U], mix_plans: Stream[UInt(PLAN), PLANS][U],
+        key_runs: Stream[UInt(RUN), AHEAD][U], value_runs: Stream[UInt(RUN), AHEAD][U],
         layers: UInt(8),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
@@ -108,20 +108,27 @@ def planning(z: BlockSizes) -> Stage:
                         for seat in range(seats):
                             one: UInt(64 + MASK) = of[first + at]
                             lane: UInt(8) = at & (T - 1)
+                            ends: UInt(1) = one[48]
+                            own: UInt(32) = row + one[0:32]
+                            words: UInt(17) = one[32:48] + 1
+                            run: UInt(RUN) = 0
+                            run[0:32] = own + one[32:48] if scans == 0 else own
+                            run[32:49] = words if ends == 1 else 0
                             plan: UInt(PLAN) = told
-                            plan[0:32] = row + one[0:32]
-                            plan[32:48] = one[32:48]
-                            plan[48:64] = queries + (at >> LOG_T)
+                            plan[0:16] = one[32:48]
+                            plan[16:32] = queries + (at >> LOG_T)
                             sight: UInt(LANE) = (1 << MASK) + one[64 : 64 + MASK]
                             with allo.meta_for(T) as t:
                                 if lane == t:
-                                    plan[64 + LANE * t : 64 + LANE * (t + 1)] = sight
-                            leaves: UInt(1) = 1 if scans == 0 or one[48] == 1 else 0
-                            if leaves == 1:
-                                with allo.meta_for(U) as u:
+                                    plan[32 + LANE * t : 32 + LANE * (t + 1)] = sight
+                            leaves: UInt(1) = 1 if scans == 1 and ends == 1 else 0
+                            with allo.meta_for(U) as u:
+                                key_runs[u].put(run)
+                                value_runs[u].put(run)
+                                if leaves == 1:
                                     score_plans[u].put(plan)
                                     mix_plans[u].put(plan)
-                            told = 0 if leaves == 1 else plan
+                            told = 0 if ends == 1 else plan
                             if at == last:
                                 row = row + ROOM
                                 queries = queries + ROWS
@@ -133,36 +140,34 @@ def planning(z: BlockSizes) -> Stage:
 
 
 def scoring(z: BlockSizes) -> Stage:
-    """One a unit: keeps the new keys, and multiplies the queries of a pass with those that it scans."""
-    U, HD, CACHE, T, PLAN = (
-        z.wide.heads, z.model.head_dim, z.cached, z.block.queries, z.plan,
-    )  # fmt: skip
-    sizes = HD, z.per_unit, z.group, z.room, z.layers, z.held, z.block.tokens, T, T.bit_length() - 1
+    """One a unit: multiplies the queries of a pass with the keys that it scans."""
+    U, HD, T, PLAN, PLANS = z.wide.heads, z.model.head_dim, z.block.queries, z.plan, z.plans
+    sizes = HD, z.per_unit, z.group, z.layers, z.block.tokens, T, T.bit_length() - 1
     kernel = Kernel(score_shared, sizes, schedule_score_shared)
     SCORE, ASKED, SCORES, Q = kernel.template, z.asked, z.scores, z.group * T
 
     @df.part()
     def part(
-        count: int32, waves: int32, keys: UInt(8 * HD)[U, CACHE],
-        asked: Stream[UInt(8 * HD), ASKED][U], score_plans: Stream[UInt(PLAN), PLANS][U],
-        scores: Stream[int32[Q], SCORES][U], peaks: Stream[int32[Q], 4][U], layers: UInt(8),
+        count: int32, waves: int32, asked: Stream[UInt(8 * HD), ASKED][U],
+        score_plans: Stream[UInt(PLAN), PLANS][U], new_keys: Stream[UInt(8 * HD), AHEAD][U],
+        kept_keys: Stream[UInt(8 * HD), AHEAD][U], scores: Stream[int32[Q], SCORES][U],
+        peaks: Stream[int32[Q], 4][U], layers: UInt(8),
     ):  # fmt: skip
-        @df.kernel(mapping=[U], args=[keys])
-        def scoring(cache: UInt(8 * HD)[U, CACHE]):
+        @df.kernel(mapping=[U])
+        def scoring():
             u = df.get_pid()
             score_shared[*SCORE](
-                asked[u], score_plans[u], count, waves, cache[u], scores[u], peaks[u], layers
-            )
+                asked[u], score_plans[u], count, waves, new_keys[u], kept_keys[u],
+                scores[u], peaks[u], layers,
+            )  # fmt: skip
 
-    return Stage(part, (kernel,), banks={"keys": 1})
+    return Stage(part, (kernel,))
 
 
 def mixing(z: BlockSizes) -> Stage:
     """One a unit: the values weighted by softmax, of every token of a pass."""
-    U, HD, CACHE, T, PLAN = (
-        z.wide.heads, z.model.head_dim, z.cached, z.block.queries, z.plan,
-    )  # fmt: skip
-    sizes = HD, z.per_unit, z.group, z.room, z.layers, z.held, z.block.tokens, T
+    U, HD, T, PLAN, PLANS = z.wide.heads, z.model.head_dim, z.block.queries, z.plan, z.plans
+    sizes = HD, z.per_unit, z.group, z.layers, z.held, z.block.tokens, T
     kernel = Kernel(mix_shared, sizes, schedule_mix_shared)
     MIX, GIVEN, HELD, Q, PASS = kernel.template, z.given, z.held, z.group * T, z.passed
     SCORES = z.scores
@@ -170,20 +175,20 @@ def mixing(z: BlockSizes) -> Stage:
     @df.part()
     def part(
         count: int32, waves: int32, exponents: float32[U, HELD],
-        values: UInt(8 * HD)[U, CACHE], given: Stream[UInt(8 * HD), GIVEN][U],
-        mix_plans: Stream[UInt(PLAN), PLANS][U],
+        given: Stream[UInt(8 * HD), GIVEN][U], new_values: Stream[UInt(8 * HD), AHEAD][U],
+        kept_values: Stream[UInt(8 * HD), AHEAD][U], mix_plans: Stream[UInt(PLAN), PLANS][U],
         scores: Stream[int32[Q], SCORES][U], peaks: Stream[int32[Q], 4][U],
         passes: Stream[UInt(PASS), 2][U], layers: UInt(8), first_layer: UInt(8),
     ):  # fmt: skip
-        @df.kernel(mapping=[U], args=[exponents, values])
-        def mixing(factors: float32[U, HELD], cache: UInt(8 * HD)[U, CACHE]):
+        @df.kernel(mapping=[U], args=[exponents])
+        def mixing(factors: float32[U, HELD]):
             u = df.get_pid()
             mix_shared[*MIX](
-                given[u], mix_plans[u], scores[u], peaks[u], count, waves,
-                factors[u], cache[u], passes[u], layers, first_layer,
+                given[u], mix_plans[u], scores[u], peaks[u], count, waves, factors[u],
+                new_values[u], kept_values[u], passes[u], layers, first_layer,
             )  # fmt: skip
 
-    return Stage(part, (kernel,), banks={"exponents": 1, "values": 1})
+    return Stage(part, (kernel,), banks={"exponents": 1})
 
 
 def unfolding(z: BlockSizes) -> Stage:

@@ -12,6 +12,7 @@ from ..parameters import (
     Block,
     cached_words,
     ended_words,
+    entrance_words,
     given_words,
     held_layers,
     said_block_words,
@@ -104,7 +105,12 @@ class BlockSizes:
     @property
     def plan(self) -> int:
         """Bits of what a unit of attention whose queries share a key is told of a pass."""
-        return 64 + self.block.queries * (32 + self.block.queries)
+        return 32 + self.block.queries * (32 + self.block.queries)
+
+    @property
+    def plans(self) -> int:
+        """Words of these that may wait: its passes of a block are told before its first key is read."""
+        return max(16, self.per_unit * self.block.tokens)
 
     @property
     def passed(self) -> int:
@@ -151,6 +157,10 @@ class BlockSizes:
     def shift(self) -> int:
         """By how much they can be finer."""
         return finest_shift(self.model, self.wide.group) if self.wide.block else 0
+
+    def words(self, width: int) -> int:
+        """Words of L activations that so many fill, the last one in part."""
+        return -(-width // self.wide.lanes)
 
     @property
     def word(self) -> int:
@@ -201,7 +211,7 @@ class BlockSizes:
     @property
     def entering(self) -> int:
         """Words of a channel in the job of an entrance."""
-        return self.enters * self.model.d**2 // (self.wide.channels * self.wide.lanes)
+        return self.enters * entrance_words(self.model, self.wide)
 
     @property
     def given_words(self) -> int:
