@@ -4,11 +4,11 @@ scripts/python benchmarks/llm_batch.py [--position N] [--batch N] [--only gpt2] 
 
 The models are foretold. Of GPT-2, at 300 MHz, the depths of the loops are those of a narrow design with
 vectors and heads of the same width; weights lie on ideal channels of HBM2 and the caches in ideal memory.
-LLaMA's design is estimated for a U280 as a whole, without the ports of its memories, and foretold at its
-estimated clock, with weights and caches on channels with banks and refresh, which a unit's keys have to
-themselves while it scans them. Its tokens a second are beside those of the model's fastest design for one
-sequence here (benchmarks/llm_channels.py). With --simulate a narrow LLaMA runs in the in-process engine with
-all memories on such channels, and its logits are compared.
+LLaMA's design is estimated for a U280 as a whole, with ports for weights, keys and values that may wait,
+and foretold at its estimated clock, with weights and caches on channels with banks and refresh, which a
+unit's keys have to themselves while it scans them. Its tokens a second are beside those of the model's
+fastest design for one sequence here (benchmarks/llm_channels.py). With --simulate a narrow LLaMA runs in the
+in-process engine with all memories on such channels, and its logits are compared.
 """
 
 from __future__ import annotations
@@ -46,12 +46,15 @@ NARROW = dataclasses.replace(GPT, layers=1, ffn=512, vocab=64, context=32)
 """A norm's unit has a token for longer where it is wider."""
 LANES = 64, 32
 """Of the designs for GPT-2, with 16 heads at once."""
-WIDE = Wide(32, 32, 8, 8)
+WIDE = Wide(32, 40, 8, 8)
+"""A word of 40 weights: 52 of them are an output of 2,048 inputs, and the last one is padded."""
+PORTS = "weights", "keys", "values"
+"""Memories that make who asks them wait."""
 SMALL = dataclasses.replace(
     LLAMA, layers=1, d=1024, heads=16, kv_heads=4, ffn=512, vocab=64, context=512
 )
-SMALL_WIDE = Wide(8, 32, 4, 1)
-"""Results come as fast as LLaMA's, beside what rescales them and what bends gates; a unit has four heads."""
+SMALL_WIDE = Wide(8, 40, 4, 1)
+"""Gates come faster than they are bent, as LLaMA's do; a unit has four heads."""
 
 
 def of_card(clock_mhz: float) -> Channel:
@@ -104,7 +107,7 @@ def of_llama(batch: int, position: int) -> list[Row]:
     config = dataclasses.replace(LLAMA, context=2 * position)
     block = block_of(batch)
     scheduled = schedule_block(config, WIDE, block)
-    report = scheduled.estimate(device=DEFAULT_DEVICE, clock_mhz=CLOCK_MHZ)
+    report = scheduled.estimate(device=DEFAULT_DEVICE, clock_mhz=CLOCK_MHZ, external=PORTS)
     mhz = report.fmax_mhz or CLOCK_MHZ
     figures: dict[str, float] = {"blocks.batch.llama.mhz": round(mhz)}
     rows = [Row("llama: clock", mhz, "MHz", "asked", CLOCK_MHZ, None, "estimated", figures)]

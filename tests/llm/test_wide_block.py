@@ -86,12 +86,15 @@ def assert_speaks(module, weights, expected, wide: Wide, block: Block, steps) ->
             marks=pytest.mark.slow,
         ),
         (GROUPS, dataclasses.replace(WIDE, heads=1), Block(rows=3, tokens=6, most=12, norms=4)),
-        (CONFIG, WIDE, dataclasses.replace(BLOCK, row_lanes=2)),
+        (CONFIG, dataclasses.replace(WIDE, lanes=12), dataclasses.replace(BLOCK, row_lanes=2)),
     ],
     ids=["two", "one", "three", "lanes"],
 )
 def test_prompts_on_the_cpu_in_steps_of_any_size(config, wide: Wide, block: Block):
-    """Rows that divide nothing, blocks that are not full; and what the schedule says of memories holds."""
+    """Rows that divide nothing, blocks that are not full, words that an output fills in part.
+
+    And what the schedule says of memories holds.
+    """
     weights = random_weights(config, seed=7)
     expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
     module = schedule_block(config, wide, block).build(target="simulator", check_dependences=True)
@@ -253,6 +256,7 @@ def test_cycles_are_foretold_from_the_report(weights, hardware, channel: Channel
         ({}, {"norms": 3}, "The wide accelerator has 3 units of norms, which is no power of two."),
         ({}, {"spoken": 5}, "Logits after 5 tokens are asked for, and a block has 4."),
         ({"vector": 8}, {}, "The 8 elements of a vector do not divide the channels, 4."),
+        ({"lanes": 10}, {}, "The 4 elements of a vector do not divide the number of lanes, 10."),
         (
             {},
             {"row_lanes": 4},
@@ -269,6 +273,7 @@ def test_cycles_are_foretold_from_the_report(weights, hardware, channel: Channel
         "norms",
         "spoken",
         "vector",
+        "word",
         "lanes",
         "queries",
         "units",

@@ -194,10 +194,13 @@ def test_a_unit_of_norms_takes_every_other_token(unit: int, terms: int):
     assert np.array_equal(small.view(np.int8), wanted)
 
 
-@pytest.mark.parametrize(("run", "lanes"), [(1, 1), (2, 2), (FFN // V, 1)])
-def test_pieces_become_words_of_several_tokens(run: int, lanes: int):
-    jobs, full = 3, 2
-    sizes = [LANES, V, R, B, FFN, run, jobs, full, 0, 0, lanes]
+@pytest.mark.parametrize(
+    ("run", "lanes", "word"), [(1, 1, LANES), (2, 2, 3 * V), (FFN // V, 1, LANES)]
+)
+def test_pieces_become_words_of_several_tokens(run: int, lanes: int, word: int):
+    """Of 12 elements, too, of which the last word has four."""
+    jobs, full, across = 3, 2, -(-FFN // word)
+    sizes = [word, V, R, B, FFN, run, jobs, full, 0, 0, lanes]
     s = allo.customize(arranging.arrange, instantiate=sizes)
     rng = np.random.default_rng(run)
     come, leave = [], []
@@ -213,15 +216,15 @@ def test_pieces_become_words_of_several_tokens(run: int, lanes: int):
             leave.append(part)
     build = hardware(arranging.schedule_arrange(s))
     rounds = sum(-(-len(part) // R) for part in leave)
-    out = np.zeros((rounds * (FFN // LANES), 8 * LANES * R // 32), np.uint32)
-    words = words_of(out.reshape(-1), 8 * LANES * R)
+    out = np.zeros((rounds * across, 8 * word * R // 32), np.uint32)
+    words = words_of(out.reshape(-1), 8 * word * R)
     taken = words_of(np.concatenate(come), 8 * V * lanes)
     build(taken, COUNT, WAVES, SPOKEN, words, jobs, full)
-    got = words.view(np.int8).reshape(rounds, FFN // LANES, R, LANES).transpose(0, 2, 1, 3)
+    got = words.view(np.int8).reshape(rounds, across, R, word).transpose(0, 2, 1, 3)
     at = 0
     for part in leave:
         size = -(-len(part) // R)
-        rows = got[at : at + size].reshape(size * R, FFN)
+        rows = got[at : at + size].reshape(size * R, across * word)[:, :FFN]
         assert np.array_equal(rows[: len(part)], part)
         at += size
 

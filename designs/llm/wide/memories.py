@@ -60,6 +60,12 @@ def padded(array: np.ndarray, rows: int) -> np.ndarray:
     return np.concatenate([array, np.zeros((rows - len(array), *array.shape[1:]), array.dtype)])
 
 
+def widened(job: np.ndarray, lanes: int) -> np.ndarray:
+    """A job's weights with zeros behind the inputs of each output, up to whole words."""
+    spare = -job.shape[1] % lanes
+    return np.pad(job, ((0, 0), (0, spare))) if spare else job
+
+
 def _jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
     """One array a job: outputs of an entrance, of linear layers, and of the logits, padded with zeros."""
     m = weights.config
@@ -90,14 +96,17 @@ def by_channels(job: np.ndarray, channels: int) -> np.ndarray:
 
 def _channel_jobs(weights: QuantizedModel, wide: Wide) -> list[np.ndarray]:
     """Of every job each channel's weights in the order of their use: output by output, input by input."""
-    rows = [by_channels(job, wide.channels) for job in _jobs(weights, wide, ".w")]
+    jobs = _jobs(weights, wide, ".w")
+    if wide.bits == 8 and not wide.trits:
+        jobs = [widened(job, wide.lanes) for job in jobs]
+    rows = [by_channels(job, wide.channels) for job in jobs]
     if wide.group:
         q, steps, offsets = (
             [by_channels(job, wide.channels) for job in _layer_jobs(weights, wide, suffix)]
             for suffix in (".q", ".d", ".m")
         )
-        jobs = zip(q, steps, offsets, strict=True)
-        rows[:-1] = [pack_offsets(*job, lanes=wide.lanes) for job in jobs]
+        described = zip(q, steps, offsets, strict=True)
+        rows[:-1] = [pack_offsets(*job, lanes=wide.lanes) for job in described]
     elif wide.bits == 4:
         inputs = [job.shape[1] for job in _layer_jobs(weights, wide, ".w")]
         packed = zip(rows[:-1], inputs, strict=True)

@@ -23,9 +23,10 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL, OWN, EXTRA, W](
     many of each next W of the block, then the next of the first ones, until all have ``WIDTH`` elements. From
     job ``FULL`` on, a job has ``spoken`` tokens; where ``JOBS`` is 0, the call says both. Rows without a
     token hold what was there before. ``OWN`` bits above a piece say by how much its levels are finer, and so
-    do ``EXTRA`` bits for each token above a word: those of its first piece, or 0.
+    do ``EXTRA`` bits for each token above a word: those of its first piece, or 0. Where L does not divide
+    ``WIDTH``, the last word ends with pieces that are not those of a job.
     """
-    pieces: UInt(8 * V + OWN)[W, R // W * (L // V), B // R, WIDTH // L]
+    pieces: UInt(8 * V + OWN)[W, R // W * (L // V), B // R, (WIDTH + L - 1) // L]
     row_of: UInt(8)[B // W]
     turn_of: UInt(8)[B // W]
     for turn in range(B // R):
@@ -41,23 +42,34 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL, OWN, EXTRA, W](
             last_row: UInt(8) = last // W
             taken: UInt(16) = (last_row + 1) * (WIDTH // V)
             rounds: UInt(8) = ((last * (65536 // R + 1)) >> 16) + 1
-            first: UInt(16) = 0
+            # A piece is a part of a word; a run begins at the first ones.
+            part: UInt(8) = 0
+            word_at: UInt(16) = 0
+            first_part: UInt(8) = 0
+            first_word: UInt(16) = 0
             at: UInt(16) = 0
             row_at: UInt(8) = 0
             for take in range(taken):
-                piece: UInt(16) = first + at
-                bank: UInt(16) = row_of[row_at] * (L // V) + piece % (L // V)
+                bank: UInt(16) = row_of[row_at] * (L // V) + part
                 beside: UInt((8 * V + OWN) * W) = come.get()
                 with allo.meta_for(W) as w:
-                    pieces[w, bank, turn_of[row_at], piece // (L // V)] = beside[
+                    pieces[w, bank, turn_of[row_at], word_at] = beside[
                         (8 * V + OWN) * w : (8 * V + OWN) * w + 8 * V + OWN
                     ]
+                fills: UInt(1) = 1 if part == L // V - 1 else 0
+                part = 0 if fills == 1 else part + 1
+                word_at = word_at + fills
                 if at == RUN - 1:
-                    first = first + RUN if row_at == last_row else first
+                    if row_at == last_row:
+                        first_part = part
+                        first_word = word_at
+                    else:
+                        part = first_part
+                        word_at = first_word
                     row_at = 0 if row_at == last_row else row_at + 1
                 at = 0 if at == RUN - 1 else at + 1
             for out in range(rounds):
-                for word in range(WIDTH // L):
+                for word in range((WIDTH + L - 1) // L):
                     joined: UInt((8 * L + EXTRA) * R) = 0
                     with allo.meta_for(R) as r:  # noqa: SIM117
                         with allo.meta_for(L // V) as p:

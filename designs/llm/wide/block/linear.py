@@ -61,15 +61,16 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST, ENTER
     that lie on a channel; with 0 there is no such job. ``EXTRA`` bits for each token above a word of
     activations say by how much its levels are finer, 0 to ``MOST``, and its sum is shifted by what is left.
     With ``ENTERS`` a job of D outputs and inputs goes before the layers, job -1. Where ``LAYERS`` is 0, the
-    call says how many layers there are, whether that job is, and how many outputs of the last one.
+    call says how many layers there are, whether that job is, and how many outputs of the last one. Where L
+    does not divide the inputs of an output, the last of its words ends with weights of zero.
     """
-    kept: UInt(8 * L)[max(D, FFN) // L]
+    kept: UInt(8 * L)[(max(D, FFN) + L - 1) // L]
     for job in range(
         0 - (ENTERS if LAYERS > 0 else enters),
         4 * (LAYERS if LAYERS > 0 else layers) + min(OUTS, 1),
     ):
         kind: int32 = job & 3
-        groups: UInt(16) = D // L
+        groups: UInt(16) = (D + L - 1) // L
         outs: UInt(24) = D // C
         last_pass: UInt(8) = waves - 1
         if job == 4 * (LAYERS if LAYERS > 0 else layers):
@@ -80,10 +81,10 @@ def multiply_block[L, C, D, QKV, UP, FFN, LAYERS, OUTS, R, B, EXTRA, MOST, ENTER
         elif kind == 2:
             outs = UP // C
         elif kind == 3:
-            groups = FFN // L
+            groups = (FFN + L - 1) // L
         with allo.meta_if(ENTERS):
             if job < 0:
-                groups = D // L
+                groups = (D + L - 1) // L
         left: int32 = count
         for wave in range(last_pass + 1):
             last_token: UInt(8) = (

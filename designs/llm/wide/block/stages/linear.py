@@ -39,17 +39,18 @@ def loading(z: BlockSizes) -> Stage:
 
 def spreading(z: BlockSizes) -> Stage:
     """Gives the words of R tokens, for each output of a job again."""
-    C, L, B, R, WORD = z.wide.channels, z.wide.lanes, z.block.tokens, z.block.rows, z.word
+    C, B, R, WORD = z.wide.channels, z.block.tokens, z.block.rows, z.word
     D, QKV, UP, FFN, HAS_HEAD = z.model.d, z.qkv, z.up, z.model.ffn, 1 - z.encoder
-    ROUNDS, INVERSE, KEPT = z.rounds, z.inverse, B // R * (max(D, FFN) // L)
+    OF_D, OF_FFN = z.words(D), z.words(FFN)
+    ROUNDS, INVERSE, KEPT = z.rounds, z.inverse, B // R * max(OF_D, OF_FFN)
     ENTERS = z.enters
-    groups = min(D, FFN) // L
+    groups = min(OF_D, OF_FFN)
 
     @df.part()
     def part(
-        count: int32, waves: int32, spoken: int32, normed_words: Stream[UInt(WORD), ROUNDS * D // L],
-        attended_words: Stream[UInt(WORD), ROUNDS * D // L],
-        bent_words: Stream[UInt(WORD), ROUNDS * FFN // L], spread: Stream[UInt(WORD), 2],
+        count: int32, waves: int32, spoken: int32, normed_words: Stream[UInt(WORD), ROUNDS * OF_D],
+        attended_words: Stream[UInt(WORD), ROUNDS * OF_D],
+        bent_words: Stream[UInt(WORD), ROUNDS * OF_FFN], spread: Stream[UInt(WORD), 2],
         layers: UInt(8), enters: UInt(1), last_outs: UInt(16),
     ):  # fmt: skip
         @df.kernel(mapping=[1])
@@ -59,7 +60,7 @@ def spreading(z: BlockSizes) -> Stage:
                 kind: int32 = job & 3
                 last_pass: UInt(8) = waves - 1
                 left: int32 = count
-                groups: UInt(16) = D // L
+                groups: UInt(16) = OF_D
                 outs: UInt(24) = D // C
                 if job == 4 * layers:
                     last_pass = 0
@@ -70,10 +71,10 @@ def spreading(z: BlockSizes) -> Stage:
                 elif kind == 2:
                     outs = UP // C
                 elif kind == 3:
-                    groups = FFN // L
+                    groups = OF_FFN
                 with allo.meta_if(ENTERS):
                     if job < 0:
-                        groups = D // L
+                        groups = OF_D
                         kind = 0
                 for wave in range(last_pass + 1):
                     last_token: UInt(8) = min(left, B) - 1
@@ -109,11 +110,9 @@ def spreading(z: BlockSizes) -> Stage:
 
 def casting(z: BlockSizes) -> Stage:
     """Gives every element each word, by way of groups of elements."""
-    C, L, R, B, G, WORD = (
-        z.wide.channels, z.wide.lanes, z.block.rows, z.block.tokens, z.groups, z.word,
-    )  # fmt: skip
-    D, INVERSE, ENTERING, A_LAYER = (
-        z.model.d, z.inverse, z.entering, sum(job_words(z.model, z.wide)[0]),
+    C, R, B, G, WORD = z.wide.channels, z.block.rows, z.block.tokens, z.groups, z.word
+    OF_D, INVERSE, ENTERING, A_LAYER = (
+        z.words(z.model.d), z.inverse, z.entering, sum(job_words(z.model, z.wide)[0]),
     )  # fmt: skip
 
     @df.part()
@@ -130,7 +129,7 @@ def casting(z: BlockSizes) -> Stage:
             rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
             last_rounds: UInt(16) = (((spoken - 1) * INVERSE) >> 16) + 1
             total: int32 = rounds * (enters * ENTERING + layers * A_LAYER) + last_rounds * (
-                last_outs * (D // L)
+                last_outs * OF_D
             )
             for word in range(total):
                 one: UInt(WORD) = spread.get()
@@ -145,7 +144,7 @@ def casting(z: BlockSizes) -> Stage:
             rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
             last_rounds: UInt(16) = (((spoken - 1) * INVERSE) >> 16) + 1
             total: int32 = rounds * (enters * ENTERING + layers * A_LAYER) + last_rounds * (
-                last_outs * (D // L)
+                last_outs * OF_D
             )
             for word in range(total):
                 one: UInt(WORD) = cast[g].get()
@@ -160,7 +159,7 @@ def multiplying(z: BlockSizes) -> Stage:
     m, C, L, R, B, WORD = (
         z.model, z.wide.channels, z.wide.lanes, z.block.rows, z.block.tokens, z.word,
     )  # fmt: skip
-    groups = min(m.d, m.ffn) // L
+    groups = z.words(min(m.d, m.ffn))
     kernel = Kernel(
         multiply_block,
         (L, C, m.d, z.qkv, z.up, m.ffn, z.layers, z.outs, R, B, z.extra, z.shift, z.enters),

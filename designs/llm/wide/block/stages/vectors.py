@@ -284,7 +284,7 @@ def arranging(z: BlockSizes, name: str) -> Stage:
     W = z.lanes if name in z.joined else 1
     sizes = z.wide.lanes, V, R, B, width, run, jobs if z.layers else 0, full, own, z.extra, W
     kernel = Kernel(arrange, sizes, schedule_arrange, name)
-    ARRANGE, ROOM = kernel.template, z.rounds * width // z.wide.lanes
+    ARRANGE, ROOM = kernel.template, z.rounds * z.words(width)
     COME = B * m.ffn // V if name == "bent" else 4
     COME = B // W * width // V if W > 1 else COME
 
