@@ -188,6 +188,8 @@ class Build:
                 if given:
                     raise Unforeseen(f"{region.callee} waits for ports of memories", region.place)
                 continue
+            key = region.callee, tuple(stream.number for stream in region.streams)
+            inner = frame.others.get(key, inner)
             if inner.clients.places not in ({}, given):
                 raise Unforeseen(
                     f"{region.callee} is called with other arrays elsewhere", region.place
@@ -259,14 +261,14 @@ class Build:
                         call.place,
                     )
         known = frame.callees.get(call.callee)
+        if isinstance(known, Nested) and list(known.outer.values()) != fifos:
+            raise Unforeseen(f"{call.callee} is called with other streams elsewhere", call.place)
+        if isinstance(known, Frame) and known.has_channels and list(known.fifos.values()) != fifos:
+            key = call.callee, tuple(stream.number for stream in call.streams)
+            if key not in frame.others:
+                frame.others[key] = self._frame(process, name, fifos, path, frame)
+                frame.others[key].like(known)
         if known is not None:
-            if isinstance(known, Frame) and not known.has_channels:
-                return
-            before = known.fifos if isinstance(known, Frame) else known.outer
-            if list(before.values()) != fifos:
-                raise Unforeseen(
-                    f"{call.callee} is called with other streams elsewhere", call.place
-                )
             return
         if self.modules[name].graph is None:
             frame.callees[call.callee] = self._frame(process, name, fifos, path, frame)

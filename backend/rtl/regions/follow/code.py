@@ -276,8 +276,6 @@ class FunctionCode(BodyCode):
             raise Unforeseen(f"a pipeline that others follow asks {name}", tried.place)
         if self._asks(leaf.body):
             raise Unforeseen(f"a loop asks both {name} and ports of memories", tried.place)
-        if leaf.exit is not None and leaf.exit.guessing:
-            raise Unforeseen(f"a loop asks {name} before it knows whether it ends", tried.place)
 
     def _decides(self, body: Body) -> bool:
         """Whether iterations of a body differ in what they pass, or change what decides."""

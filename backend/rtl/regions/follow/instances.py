@@ -105,13 +105,21 @@ class Whole(Protocol):
 
 
 class Frame:
-    """A function of a process: its own memories, and what it calls."""
+    """A function of a process: its own memories, and what it calls.
+
+    Attributes:
+        callees: what it calls, by name.
+        others: functions that it calls with other streams as well, by name and the numbers of these streams.
+        first: of such a function the frame with the streams of its first call, whose memories it has.
+    """
 
     def __init__(self, process: Process, module: CompiledModule, code: FunctionCode) -> None:
         self.process = process
         self.module = module
         self.code = code
         self.callees: dict[str, Frame | Nested] = {}
+        self.others: dict[tuple[str, tuple[int, ...]], Frame] = {}
+        self.first: Frame | None = None
         self.channels: dict[int, int] = {}
         self.fifos: dict[int, int] = {}
         self.clients = Clients()
@@ -138,7 +146,8 @@ class Frame:
         memories = _with_given(self._own_memories(), self.module, arrays)
         own = tuple(self.channels.get(n, channel) for n, channel in enumerate(channels))
         run = self.process.build.run_of(self.module.interface.module)
-        return run(Hand(tracer, self.callees, self.clients), memories, queues, scalars, own)
+        hand = Hand(tracer, self.callees, self.others, self.clients)
+        return run(hand, memories, queues, scalars, own)
 
     def called(
         self,
@@ -152,7 +161,22 @@ class Frame:
         tracer.wait(1)
         return self.life(tracer, arrays, queues, channels, scalars)
 
+    def like(self, first: Frame) -> None:
+        """Be the same hardware as another frame, with other streams.
+
+        Raises:
+            Unforeseen: it holds a region, whose processes would have two streams for one.
+        """
+        self.first = first
+        for name, inner in self.callees.items():
+            known = first.callees[name]
+            if not isinstance(inner, Frame) or not isinstance(known, Frame):
+                raise Unforeseen(f"{name} is called with other streams elsewhere")
+            inner.like(known)
+
     def _own_memories(self) -> dict[int, Words]:
+        if self.first is not None:
+            return self.first._own_memories()
         if self._memories is None:
             again = self.process.build.again
             self._memories = _made_memories(self.module, self.code.needs, again)

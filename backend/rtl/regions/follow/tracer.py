@@ -302,15 +302,23 @@ class Hand:
         "emit",
         "flush",
         "note",
+        "others",
         "replay",
         "settle",
         "tracer",
         "wait",
     )
 
-    def __init__(self, tracer: Tracer, callees: Mapping[str, Called], clients: Clients) -> None:
+    def __init__(
+        self,
+        tracer: Tracer,
+        callees: Mapping[str, Called],
+        others: Mapping[tuple[str, tuple[int, ...]], Called],
+        clients: Clients,
+    ) -> None:
         self.tracer = tracer
         self.callees = callees
+        self.others = others
         self.emit, self.note = partial(tracer.emit, clients), partial(tracer.note, clients)
         self.wait, self.drain, self.flush = tracer.wait, tracer.drain, tracer.flush
         self.attempt = tracer.attempt
@@ -333,12 +341,12 @@ class Hand:
         arrays: Sequence[int],
         queues: Sequence[Queue],
         channels: Sequence[int],
-        streams: Sequence[int],
+        streams: tuple[int, ...],
         scalars: Sequence[int],
     ) -> Iterator[Any]:
         """Follow a call; returns the scalars that it gives."""
         given = [memories.get(number) for number in arrays]
-        inner = self.callees[callee]
+        inner = self.others.get((callee, streams)) or self.callees[callee]
         passed = [queues[number] for number in streams]
         joined = [channels[number] for number in streams]
         return inner.called(self.tracer, given, passed, joined, scalars)
