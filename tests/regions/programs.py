@@ -249,6 +249,20 @@ def units(A: int32[2, N], B: int32[2, N]):
             a[u, i + 1] = a[u, i + 1] + b[u, i]
 
 
+@df.region()
+def followed(A: int32[3, N], B: int32[3, N]):
+    """Three processes at the ports of two arrays, each with a loop behind another one."""
+
+    @df.kernel(mapping=[3], args=[A, B])
+    def core(a: int32[3, N], b: int32[3, N]):
+        p = df.get_pid()
+        held: int32[N]
+        for i in range(N):
+            held[i] = a[p, i] + 1
+        for i, j in allo.grid(3, N // 3):
+            b[p, 3 * j + i] = held[3 * j + i] * a[p, j]
+
+
 def counted(given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What :func:`units` makes of two arrays, the second of which holds zeros."""
     a, b = given.copy(), np.zeros_like(given)

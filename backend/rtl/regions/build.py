@@ -12,11 +12,12 @@ from ..compiled import CompiledModule
 from ..graph.prune import bodies_of, regions_of
 from ..graph.regions import Call
 from ..plan.stream_order import buffer_words
+from .clients import set_clients
 from .follow.code import FunctionCode, Run
 from .follow.instances import MANY, ChannelPlace, FifoPlace, Frame, Inputs, Nested, Process
 from .follow.needs import Needs, find_needs
 from .follow.tracer import CHUNK, Budget, Queue
-from .graph import Member, RegionGraph
+from .graph import Member
 from .native import Engine, Ints
 from .refusal import Unforeseen
 from .sharing import refuse_shared
@@ -147,7 +148,7 @@ class Build:
                     called=member.callee,
                 )
                 self._set_producers(node, nested, member)
-                self._set_clients(node, graph, position, ports)
+                set_clients(self.engine, node, graph, position, ports)
             nested.members.append((member, node))
             self.engine.add_member(entity, node.entity, never[position], member.early, member.after)
         for need in graph.needs:
@@ -159,43 +160,6 @@ class Build:
         for number, (_, port) in zip(member.streams, ports, strict=True):
             if port.direction == "put":
                 nested.queues[number].producer = process
-
-    def _set_clients(self, process: Process, graph: RegionGraph, member: int, first: int) -> None:
-        """Give a process its ports of memories that others may ask for, and the functions that it calls."""
-        assert process.frame is not None
-        for number, users in enumerate(graph.ports):
-            for rank, user in enumerate(users):
-                if user.member == member:
-                    places = process.frame.clients.places
-                    places[user.place] = len(places)
-                    self.engine.add_client(process.entity, first + number, rank, user.waits)
-        self._pass_clients(process.frame)
-
-    def _pass_clients(self, frame: Frame) -> None:
-        places = frame.clients.places
-        parameters = [array.number for array in frame.module.function.parameters]
-        for region in regions_of(frame.module.function.root) if places else ():
-            inner = frame.callees.get(region.callee) if isinstance(region, Call) else None
-            if not isinstance(region, Call) or inner is None:
-                continue
-            given = {
-                (position, *place[1:]): number
-                for position, array in enumerate(region.arrays)
-                for place, number in places.items()
-                if array.number in parameters and parameters[place[0]] == array.number
-            }
-            if not isinstance(inner, Frame):
-                if given:
-                    raise Unforeseen(f"{region.callee} waits for ports of memories", region.place)
-                continue
-            key = region.callee, tuple(stream.number for stream in region.streams)
-            inner = frame.others.get(key, inner)
-            if inner.clients.places not in ({}, given):
-                raise Unforeseen(
-                    f"{region.callee} is called with other arrays elsewhere", region.place
-                )
-            inner.clients.places = given
-            self._pass_clients(inner)
 
     # --- processes -------------------------------------------------------------------
 

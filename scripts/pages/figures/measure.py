@@ -87,7 +87,12 @@ BENCHMARKS = (
     Benchmark(("trees",), "trees", slow=True),
     Benchmark(("float_units",), "float_units", slow=True),
     Benchmark(("routed",), "routed_halves", slow=True),
-    Benchmark(("regions",), "region_cycles", ("--suite", "tests/rtl", "tests/designs"), slow=True),
+    Benchmark(
+        ("regions",),
+        "region_cycles",
+        ("--suite", "tests/rtl", "tests/designs", "tests/dataflow"),
+        slow=True,
+    ),
     Benchmark(("recurrences",), "recurrences"),
     Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
     *(

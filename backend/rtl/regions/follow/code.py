@@ -157,6 +157,8 @@ class FunctionCode(BodyCode):
         with self._fresh():
             holds = self._body(body)
         self._filling = None
+        if self._asks(body) and body.runs_on:
+            self._line(f"T.overlap({self._own('P', body.nodes[0].place)})")
         if any(node.stream is not None for node in body.nodes) or self._asks(body):
             self._emit(body, STEPS, holds)
         else:
@@ -247,10 +249,8 @@ class FunctionCode(BodyCode):
                 raise Unforeseen(
                     "a pipeline waits for streams and for ports of memories", leaf.place
                 )
-            if leaf.gap or (body.runs_on):
-                raise Unforeseen(
-                    "a pipeline that others follow waits for ports of memories", leaf.place
-                )
+            if leaf.gap or body.runs_on:
+                self._line(f"T.overlap({self._own('P', leaf.place)})")
         kind = PIPE if body.overlaps else STEPS
         if not leaf.levels:
             with self._block("while True:"):
@@ -260,7 +260,7 @@ class FunctionCode(BodyCode):
             return
         plain = waits and not self._decides(body) and leaf.exit is None
         if plain and all(level.trips is not None for level in leaf.levels):
-            trips = prod(max(1, level.trips or 1) for level in leaf.levels)
+            trips = _trips(leaf.levels)
             self._requests = []  # it asks for no port, whatever the body before it has asked for
             self._emit(body, kind, "0", str(trips))
             self._end_of_leaf(leaf, waits)
@@ -300,7 +300,7 @@ class FunctionCode(BodyCode):
         count = repeats.outer_levels(leaf.levels, lines) if plain else 0
         self._depth = depth
         if count:
-            times = prod(max(1, level.trips or 1) for level in leaf.levels[:count])
+            times = _trips(leaf.levels[:count])
             held = "".join(f"{memory}, " for memory in repeats.changed(lines))
             self._line(f"for _ in T.replay({times}, ({held})):")
             self._depth += 1
@@ -358,7 +358,10 @@ class FunctionCode(BodyCode):
                 self._emit(body, kind, holds)
             else:
                 if self._asks(body):
-                    self._line(f"T.note({self._shape(body, kind)}, {holds}, K * {body.ii})")
+                    begin = f"K * {body.ii}"
+                    if leaf.gap:
+                        begin += f" + K // {_trips(leaf.levels[leaf.outer :])} * {leaf.gap}"
+                    self._line(f"T.note({self._shape(body, kind)}, {holds}, {begin})")
                 self._line("K += 1")
                 self._line("if not K & 65535: T.check()")
             if found is not None:
@@ -389,9 +392,7 @@ class FunctionCode(BodyCode):
                 self._line(f"T.drain({body.depth})")
             return
         if leaf.gap:
-            runs = 1
-            for level in leaf.levels[: leaf.outer]:
-                runs *= level.trips or 1
+            runs = _trips(leaf.levels[: leaf.outer])
             self._wait(f"(K - 1) * {body.ii} + {(runs - 1) * leaf.gap + body.stay}")
             return
         if self._asks(body) or _tries(body):
@@ -418,6 +419,11 @@ class FunctionCode(BodyCode):
         for position, node in enumerate(call.results):
             if node.number in self.needs.nodes:
                 self._line(f"v{node.number} = Z[{position}]")
+
+
+def _trips(levels: Sequence[Level]) -> int:
+    """Iterations of a nest whose counts are known, each of them one at least."""
+    return prod(max(1, level.trips or 1) for level in levels)
 
 
 def _tries(body: Body) -> Node | None:

@@ -14,6 +14,8 @@ from ...read.storage import bank_words
 from ..graph import Given, Member, RegionGraph, Turn
 from ..native import Engine
 from ..refusal import Unforeseen
+from ..variants import Place
+from .beside import Asking, Wanted, together
 from .code import FunctionCode, Run
 from .needs import Needs
 from .tracer import Budget, Clients, Hand, Queue, Tracer
@@ -110,6 +112,7 @@ class Frame:
     Attributes:
         callees: what it calls, by name.
         others: functions that it calls with other streams as well, by name and the numbers of these streams.
+        joined: ports of the caller's that it asks for, None where no call of it is known yet.
         first: of such a function the frame with the streams of its first call, whose memories it has.
     """
 
@@ -123,6 +126,7 @@ class Frame:
         self.channels: dict[int, int] = {}
         self.fifos: dict[int, int] = {}
         self.clients = Clients()
+        self.joined: dict[Place, int] | None = None
         self._run: Run | None = None
         self._memories: dict[int, Words] | None = None
 
@@ -248,7 +252,14 @@ class Process:
 
 
 class Nested:
-    """A region in the design, and what joins its members."""
+    """A region in the design, and what joins its members.
+
+    Attributes:
+        wanted: the ports of each member, where it is followed as a part of the process that calls it, as it
+            waits for its ports.
+        joined: ports of the caller's that its arrays are joined to, None where no call of it is known yet.
+        cycles: of such a region, those of its last run where it waits for none of the caller's ports.
+    """
 
     def __init__(
         self, entity: int, module: CompiledModule, graph: RegionGraph, path: tuple[str, ...]
@@ -262,6 +273,9 @@ class Nested:
         self.members: list[tuple[Member, Process | Nested]] = []
         self.queues: list[Queue] = []
         self.number = -1
+        self.cycles = 0
+        self.wanted: list[list[Wanted]] = []
+        self.joined: dict[Place, int] | None = None
         self.build: Whole | None = None
         self._arrays: dict[int, Words] = {}
 
@@ -274,13 +288,49 @@ class Nested:
         scalars: Sequence[int],
     ) -> Iterator[Any]:
         """A process runs the region."""
+        if self.beside:
+            return self._beside(tracer, arrays, scalars)
         tracer.call(self.number)
         self.run(arrays, scalars)
         return self._ending() if self.build is not None and self.build.timed else iter(())
 
+    def _beside(
+        self, tracer: Tracer, arrays: Sequence[Words | None], scalars: Sequence[int]
+    ) -> Iterator[Any]:
+        """Its members, which wait for nothing but ports, begin in one cycle."""
+        memories = _with_given(self._arrays, self.module, arrays)
+        asking: list[Asking] = []
+        for (member, node), places in zip(self.members, self.wanted, strict=True):
+            assert isinstance(node, Process) and node.frame is not None
+            given, values = self._given(member, memories, scalars, 0)
+            own = tracer.beside()
+            yield from node.frame.life(own, given, (), (), values)
+            asking.append(Asking(own.asked, own.now, places))
+        asked, self.cycles = together(asking)
+        tracer.ask(asked, tracer.now + 1)
+        tracer.wait(self.cycles + 1)
+
+    def _given(
+        self, member: Member, memories: Mapping[int, Words], scalars: Sequence[int], turn: int
+    ) -> tuple[list[Words | None], list[int]]:
+        """The arrays and scalars of a member."""
+        assert self.build is not None
+        given = [memories.get(number) for number in member.arrays]
+        ports = self.build.modules[member.module].interface.scalars_in
+        values = [
+            _scalar(scalar, scalars, turn, width)
+            for scalar, (_, width) in zip(member.scalars, ports, strict=True)
+        ]
+        return given, values
+
     def _ending(self) -> Iterator[Any]:
         while not self.over:
             yield self
+
+    @property
+    def beside(self) -> bool:
+        """Whether it is followed as a part of the process that calls it."""
+        return bool(self.wanted)
 
     @property
     def processes(self) -> Iterator[Process]:
@@ -303,12 +353,7 @@ class Nested:
         for turn in [0] if self.graph.turns is None else self.graph.turns:
             started: list[Process] = []
             for member, node in self.members:
-                given = [memories.get(number) for number in member.arrays]
-                ports = self.build.modules[member.module].interface.scalars_in
-                values = [
-                    _scalar(scalar, scalars, turn, width)
-                    for scalar, (_, width) in zip(member.scalars, ports, strict=True)
-                ]
+                given, values = self._given(member, memories, scalars, turn)
                 if member.after or self.graph.turns is not None:
                     self.build.follow(started)
                     started = []

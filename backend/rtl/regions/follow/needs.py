@@ -61,6 +61,12 @@ def _region(module: CompiledModule, found: Mapping[str, Needs], needs: Needs) ->
         inner = found[member.module]
         _join(inner.streams, needs.streams, member.streams)
         _join_parameters(inner, needs, member.arrays)
+        inner.places |= {
+            (position, *rest)
+            for position, number in enumerate(member.arrays)
+            for at, *rest in needs.places
+            if module.function.parameters[at].number == number
+        }
         for position, scalar in enumerate(member.scalars):
             if position in inner.args and isinstance(scalar, Given):
                 needs.args.add(scalar.position)

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from allo.dialects.diagnostics import SourcePlace
+
 from ..native import CALL, DRAIN, END, SETTLE, WAIT, Ints, Longs
 from ..refusal import Unforeseen
 from ..variants import (
@@ -77,11 +79,16 @@ class Tracer:
     Attributes:
         full: whether it has gone on for long enough.
         answer: whether what it has asked for last, without waiting, was there.
+        steady: whether it waits for ports of memories alone. What it asks for is then kept by cycles from its
+            start, and written at its end, so that what it does may overlap.
+        now: of such a process, the cycles behind its start.
     """
 
     def __init__(self, budget: Budget) -> None:
         self.full = False
         self.answer = 0
+        self.steady = False
+        self.now = 0
         self._budget = budget
         self._left = CHUNK
         self._runs = 0
@@ -115,6 +122,10 @@ class Tracer:
         times: int,
     ) -> None:
         """A body runs ``times``; ``holds``: the conditions of its operations, as bits."""
+        if self.steady:
+            self.note(clients, body, holds, 0)
+            self.now += body[0].body.stay
+            return
         key = (body, holds, channels, clients)
         variant = self._keys.get(key)
         if variant is None:
@@ -130,13 +141,35 @@ class Tracer:
             return
         self._add(variant, times)
 
-    def note(self, clients: Clients, body: tuple[Shape, int], holds: int, begin: int) -> None:
+    def note(
+        self, clients: Clients, body: tuple[Shape, int | Part], holds: int, begin: int
+    ) -> None:
         """An iteration that waits for no stream begins so many cycles behind the first, and asks."""
+        begin += self.now
         for time, numbers in requests_of(body[0], holds, clients.places).items():
+            self._asked.setdefault(begin + time, set()).update(numbers)
+
+    def beside(self) -> Tracer:
+        """That of a steady process which is followed as a part of this one."""
+        found = Tracer(self._budget)
+        found.steady = True
+        return found
+
+    @property
+    def asked(self) -> dict[int, set[int]]:
+        """What a steady process has asked for so far, by cycles from its start."""
+        return self._asked
+
+    def ask(self, asked: Mapping[int, set[int]], begin: int) -> None:
+        """Ask for ports by cycles from such a cycle of a steady process."""
+        for time, numbers in asked.items():
             self._asked.setdefault(begin + time, set()).update(numbers)
 
     def flush(self, cycles: int) -> None:
         """Iterations that were noted run, in so many cycles where all ports are granted at once."""
+        if self.steady:
+            self.now += cycles
+            return
         at, self._at = self._at, 0
         for time in sorted(self._asked):
             self.wait(time - at)
@@ -205,6 +238,9 @@ class Tracer:
 
     def wait(self, cycles: int) -> None:
         """Some cycles pass."""
+        if self.steady:
+            self.now += cycles
+            return
         if self._last == WAIT and 0 <= self._records[-1] + cycles < 1 << 30:
             self._records[-1] += cycles
             return
@@ -227,12 +263,25 @@ class Tracer:
 
     def end(self, *, again: bool) -> None:
         """The process has ended; ``again``: its next run is the same."""
+        if self.steady:
+            cycles, self.now, self.steady = self.now, 0, False
+            self.flush(cycles)
+            self.steady = True
         self._add(END, int(again))
 
     def stuck(self, channel: int) -> None:
         """It waits for a word that nobody gives."""
         key = ("stuck", channel)
         self._add(self._keys.setdefault(key, len(self._keys)), 1)
+
+    def overlap(self, place: SourcePlace | None) -> None:
+        """What asks for ports goes on while what follows it runs.
+
+        Raises:
+            Unforeseen: the process waits for streams, too.
+        """
+        if not self.steady:
+            raise Unforeseen("a pipeline that others follow waits for ports of memories", place)
 
     def check(self) -> None:
         """Many iterations have been followed that pass no words."""
@@ -303,6 +352,7 @@ class Hand:
         "flush",
         "note",
         "others",
+        "overlap",
         "replay",
         "settle",
         "tracer",
@@ -323,6 +373,7 @@ class Hand:
         self.wait, self.drain, self.flush = tracer.wait, tracer.drain, tracer.flush
         self.attempt = tracer.attempt
         self.settle, self.check, self.replay = tracer.settle, tracer.check, tracer.replay
+        self.overlap = tracer.overlap
 
     @property
     def full(self) -> bool:
