@@ -193,7 +193,7 @@ def find_target(name: str) -> Builder:
     return builder if is_own(name) else _answering(name, builder)
 
 
-def find_estimator() -> Builder:
+def find_estimator() -> Callable[..., Any]:
     """What answers a request for the target ``systemverilog`` with a report alone, imported now."""
     return _imported("systemverilog", _ESTIMATOR)
 

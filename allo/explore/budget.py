@@ -54,6 +54,11 @@ class Asked:
     dsp_factors: Mapping[str, int] | None = None
     timer: Callable[[], float] = time.monotonic
 
+    @property
+    def by_time(self) -> bool:
+        """Whether designs are compared by their time, and not by their cycles."""
+        return self.objective == "throughput" or bool(OUTSIDE.intersection(self.options))
+
 
 @dataclass(slots=True)
 class Built:
@@ -135,7 +140,7 @@ def score(asked: Asked, plain: int | None, built: Built) -> float:
         taken = built.report.resources
         return taken.get("lut", 0) + 200 * taken.get("dsp", 0) + (0 if within else 1 << 40)
     clock = 1.0
-    if asked.objective == "throughput" or OUTSIDE.intersection(asked.options):
+    if asked.by_time:
         clock = min(asked.clock_mhz, built.report.fmax_mhz or asked.clock_mhz)
     return built.cycles / clock * (1 + OF_AREA * built.report.resources.get("lut", 0) / lut)
 

@@ -369,7 +369,7 @@ class Search:
             with limit, warnings.catch_warnings():
                 for kind in (CapacityWarning, ClockWarning):
                     warnings.simplefilter("ignore", kind)
-                report, counted = reported(schedule, self._options())
+                report, counted = reported(schedule, self._options(), self.asked.by_time)
         except AlloError as error:
             self.trace.tried.append(Tried(None, {}, modelled, error.message))
             return None

@@ -380,7 +380,7 @@ class Schedule(ScheduleState):
         """
         return importlib.import_module("allo.explore").autoschedule(self, part, **options)
 
-    def estimate(self, **options: Any) -> DesignReport:
+    def estimate(self, *, clock: bool = True, **options: Any) -> DesignReport:
         """The report of the hardware for a device, in milliseconds: nothing is emitted or synthesised.
 
         It has the cycles of every loop, the resources of the whole design, its functions and loops, the
@@ -393,6 +393,7 @@ class Schedule(ScheduleState):
                 print(found.cycles, found.resources, found.fmax_mhz)
 
         Args:
+            clock: whether the clock and the longest path are estimated; without them it takes less time.
             options: those of the target ``systemverilog``: ``device``, ``clock_mhz``, ``external`` …
 
         Raises:
@@ -404,7 +405,7 @@ class Schedule(ScheduleState):
             text = self.module.operation.get_asm(enable_debug_info=True)
         request = BuildRequest(text, self.top_func_name, "systemverilog", options=options)
         with foreseen(f"Estimating {self.top_func_name}"):
-            report: DesignReport = find_estimator()(request)
+            report: DesignReport = find_estimator()(request, clock=clock)
         return report
 
 

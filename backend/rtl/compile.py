@@ -261,7 +261,7 @@ def compile_design(
     netlist = compiler.netlist(wrapper=wrapper)
     refuse_blocks(caches, family(device), settle_memories(netlist, design.top, device))
     if wrapper is not None and max_lut is not None:
-        found = module_resources(netlist, device)
+        found = module_resources(netlist, device, timed=False)
         refuse_excess(compiler.modules, found, design.top, limits, function.place)
     body = netlist.body_text()
     design.hw_text = with_locations(body, compiler.locations)

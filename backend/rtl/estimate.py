@@ -14,8 +14,11 @@ from .report import design_report
 from .resources.report import add_estimates
 
 
-def estimate(request: BuildRequest) -> DesignReport:
+def estimate(request: BuildRequest, *, clock: bool = True) -> DesignReport:
     """Compile the requested module as far as its text in hw, comb and seq, and estimate that.
+
+    Args:
+        clock: whether its clock is estimated, too.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
@@ -49,5 +52,5 @@ def estimate(request: BuildRequest) -> DesignReport:
     top = compiler.modules[interface.module].function.module
     modules = {m.function.name: name for name, m in compiler.modules.items()}
     regions = settings["regions"]
-    add_estimates(report, compiler.netlist(), top, device, modules, regions)
+    add_estimates(report, compiler.netlist(), top, device, modules, regions, clock=clock)
     return report

@@ -72,3 +72,12 @@ def test_what_is_no_field_is_still_refused() -> None:
         with pytest.raises(AttributeError, match="no attribute 'recources'"):
             found.recources
         found.fill()
+
+
+def test_an_estimate_without_the_clock_has_all_else() -> None:
+    s = allo.customize(product)
+    s.pipeline("i")
+    whole, part = (s.estimate(clock=clock).to_json() for clock in (True, False))
+    clock = {name for name in whole if whole[name] != part[name]}
+    assert clock == {"fmax_mhz", "critical_path", "port_paths", "registered_mhz"}
+    assert whole["fmax_mhz"] > 0 and part["fmax_mhz"] is None

@@ -41,7 +41,7 @@ def meet_limit(
     wanted: dict[str, Wanted] = {}
     for _ in range(ROUNDS):
         design = compile(wanted)
-        found = module_resources(design.netlist, library.record.name)
+        found = module_resources(design.netlist, library.record.name, timed=False)
         used = whole(found, design.top).get("dsp", 0)
         if used <= most:
             return wanted

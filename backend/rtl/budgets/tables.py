@@ -117,7 +117,7 @@ def _counted(
     compile: Compile, wanted: Mapping[str, Wanted], device: str
 ) -> tuple[Compiled, dict[str, ModuleResources]]:
     design = compile(wanted)
-    return design, module_resources(design.netlist, device)
+    return design, module_resources(design.netlist, device, timed=False)
 
 
 def _tables(design: Compiled, found: Found) -> int:
@@ -220,7 +220,7 @@ class _Exchange:
             else:
                 device = self._library.record.name
                 alone = run_passes(Netlist([operator.unit_module("rtl")]), device)
-                cost = whole(module_resources(alone, device), alone.top.name)
+                cost = whole(module_resources(alone, device, timed=False), alone.top.name)
                 self._costs[operator.name] = cost.get("lut", 0), cost.get("dsp", 0)
         return self._costs[operator.name]
 

@@ -13,7 +13,9 @@ from ..resources.design import module_resources, whole
 @lru_cache(maxsize=4096)
 def _costs(width: int, depth: int, device: str) -> tuple[tuple[str, int], ...]:
     module = fifo_of(width, depth, bypass=False).module(private=False, native=False)
-    found = whole(module_resources(Netlist([module], Locations()), device), module.name)
+    found = whole(
+        module_resources(Netlist([module], Locations()), device, timed=False), module.name
+    )
     return tuple((kind, count) for kind, count in found.items() if count)
 
 

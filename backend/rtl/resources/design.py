@@ -72,12 +72,13 @@ class Placed:
 
 
 def module_resources(
-    netlist: Netlist, device: str, placed: Placed | None = None
+    netlist: Netlist, device: str, placed: Placed | None = None, *, timed: bool = True
 ) -> dict[str, ModuleResources]:
     """What the modules of a netlist take of a device family, by name; the last one is the top.
 
     Args:
         placed: where the processes lie, which is told what the regions then have.
+        timed: whether their longest paths are found, which takes a third of the time.
 
     Raises:
         PlacementError: there is no such process or region.
@@ -103,6 +104,8 @@ def module_resources(
         found[module.name] = ModuleResources(sections, inside)
         drives[module.name] = driven.covered(graph.nodes)
         drawn.append((module, graph, cover))
+    if not timed:
+        return found
     if drawn:
         total = whole(found, drawn[-1][0].name)
         used = total.get("dsp", 0) + total.get("bram", 0)

@@ -18,7 +18,7 @@ from ..netlist.modules import Netlist
 from .capacity import crossed, excess, excess_of_regions
 from .design import KINDS, ModuleResources, Placed, instance_counts, module_resources, whole
 from .dies.crossings import Asked
-from .paths import Path
+from .paths import ModuleTiming, Path
 
 _INSIDE = (str(File(__file__).parents[3]), str(File(contextlib.__file__).with_suffix("")))
 """A warning points behind our own code, and behind what wraps it. Python skips no file by its whole name."""
@@ -37,6 +37,8 @@ def add_estimates(
     device: str,
     modules: Mapping[str, str],
     regions: Asked | None = None,
+    *,
+    clock: bool = True,
 ) -> None:
     """Fill in resources and clock of a report, and warn where the design does not fit the device.
 
@@ -46,25 +48,16 @@ def add_estimates(
         device: device family.
         modules: function name to module name.
         regions: of the device, in which processes lie.
+        clock: whether the clock is estimated; regions need it.
 
     Raises:
         PlacementError: there is no such process or region.
     """
     placed = Placed(regions) if regions else None
     with without_collection():
-        found = module_resources(netlist, device, placed)
+        found = module_resources(netlist, device, placed, timed=clock or placed is not None)
     report.resources = whole(found, top)
-    timing, signals = found[top].timing, family(device).signals
-    if timing.worst.delay_ns > 0.0:
-        report.fmax_mhz = round(1000.0 / timing.worst.delay_ns, 1)
-        report.critical_path = _parts(timing.worst)
-    report.port_paths = [
-        PortPath(start, end, round(path.delay_ns, 3), _parts(path))
-        for start, end, path in timing.port_paths()
-    ]
-    longest = timing.registered_ns(signals.clock_out, signals.setup)
-    if longest > 0.0:
-        report.registered_mhz = round(1000.0 / longest, 1)
+    _clock(report, found[top].timing, device)
     functions = set(modules.values())
     counts = instance_counts(found, top)
     users: dict[str, dict[str, int]] = {}
@@ -92,6 +85,21 @@ def add_estimates(
     for sentence in sentences:
         report.notes.append(sentence)
         warnings.warn(sentence, CapacityWarning, stacklevel=2, skip_file_prefixes=_INSIDE)
+
+
+def _clock(report: DesignReport, timing: ModuleTiming, device: str) -> None:
+    """Fill in the clock of a report, its longest path, and those of its ports."""
+    signals = family(device).signals
+    if timing.worst.delay_ns > 0.0:
+        report.fmax_mhz = round(1000.0 / timing.worst.delay_ns, 1)
+        report.critical_path = _parts(timing.worst)
+    report.port_paths = [
+        PortPath(start, end, round(path.delay_ns, 3), _parts(path))
+        for start, end, path in timing.port_paths()
+    ]
+    longest = timing.registered_ns(signals.clock_out, signals.setup)
+    if longest > 0.0:
+        report.registered_mhz = round(1000.0 / longest, 1)
 
 
 def estimated(report: DesignReport) -> Iterator[tuple[Later, Sequence[str]]]:
