@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from math import lcm
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from allo.explore.model.blocks import Blocks
 from allo.explore.model.kernel import Array
 from allo.explore.model.rows import Limits, space_of
 from allo.explore.model.units import Units
-from allo.explore.networks import NOTHING, arranged, choice_of_layers, has_many
+from allo.explore.networks import NOTHING, arranged, balance, choice_of_layers, has_many
 from allo.explore.networks.balance import balanced
 from allo.explore.networks.tables import divided
 from allo.explore.solve import Corrections, Problem, least_banks
@@ -191,3 +192,29 @@ def test_a_choice_that_did_not_fit_is_followed_by_a_smaller_one() -> None:
     other, _ = choice_of_layers(given, learnt, NOTHING, 5.0)
     assert other is not None and other.lut < choice.lut and learnt.lut > 1.0
     assert choice_of_layers(given, Corrections(done=[choice]), other.cycles + 1, 5.0)[0] is None
+    closer = Corrections(done=[other])
+    choice_of_layers(given, closer, NOTHING, 5.0)
+    assert closer.lut == pytest.approx(1.02)
+
+
+@pytest.mark.parametrize(("bound", "begun"), [(1, 4), (1 << 30, 2)])
+def test_a_balance_far_from_the_bound_is_begun_with_fewer_units(
+    monkeypatch: pytest.MonkeyPatch, bound: int, begun: int
+) -> None:
+    given, starts = problem(scores, 512), []
+    division = divided(given, Corrections(), 5.0)
+    assert division is not None
+    whole = balance.Balance
+
+    def kept(*parts: Any) -> balance.Balance:
+        starts.append(parts[-1] if len(parts) == 8 else None)
+        return whole(*parts)
+
+    monkeypatch.setattr(balance, "Balance", kept)
+    balanced(
+        given.kernel, given.space, given.units, given.limits, blocks=Blocks(given.units.device),
+        ratio=1.0, pool=division.pool, until=1e9, bound=bound,
+    )  # fmt: skip
+    assert len(starts) == 2 * begun
+    taken = [sum(pool.values()) for pool in starts if pool]
+    assert len(taken) == begun - 1 and taken == sorted(set(taken), reverse=True)

@@ -27,6 +27,8 @@ PATTERNS = 24
 """Ways to spread an array over banks that are tried for all nests that use it."""
 USERS = 8
 """Nests of an array whose rows are chosen anew together, at most."""
+FAR, FEWER = 1.5, (0.94, 0.88)
+"""Times the bound, above which a balance is begun with fewer units as well; shares of these."""
 
 
 @dataclass(slots=True)
@@ -118,6 +120,11 @@ class Balance:
                     break
                 better |= self._array(array)
         return self.rows
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the choice."""
+        return self._state(self.rows.values(), self.rows).cycles
 
     def cost(self) -> float:
         """Cycles of the choice, and a share of them for its lookup tables."""
@@ -288,6 +295,7 @@ def balanced(
     ratio: float,
     pool: Mapping[Unit, int] | None,
     until: float,
+    bound: int = 0,
 ) -> dict[int, Row] | None:
     """A row for each nest that fit together, nests one after the other; None where none is found.
 
@@ -296,10 +304,15 @@ def balanced(
         pool: units of each operation with which a choice is begun: the nests that take longest would leave
             nothing to units of other kinds. It goes on with all that the limits allow.
         until: of the processor time, when the best so far is taken.
+        bound: cycles that no choice is below. Where the best one is far from it, others are begun with fewer
+            units, as the longest nest may have taken those that another one needs for the same banks.
     """
     start = {n: min(space.rows[n], key=_smallest) for n in choosing(kernel, space)}
     best: Balance | None = None
-    for given in [pool, None] if pool else [None]:
+    for share in (1.0, *FEWER, None) if pool else (None,):
+        if share in FEWER and bound and best is not None and best.cycles <= FAR * bound:
+            continue
+        given = {unit: int(share * n) for unit, n in pool.items()} if pool and share else None
         begun = Balance(kernel, space, units, limits, start, blocks, ratio, given)
         whole = Balance(kernel, space, units, limits, begun.improve(until), blocks, ratio)
         whole.improve(until)

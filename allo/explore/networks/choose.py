@@ -27,6 +27,10 @@ TIGHTER, CLOSER = 4, 1.05
 """How often lookup tables are made fewer, where no design fits and the same one is chosen again; by what."""
 
 
+SMALLER = 1.02
+"""By how much lookup tables are made fewer than a report of a design says that was too large."""
+
+
 def has_many(problem: Problem) -> bool:
     """Whether a problem has too many nests for one solution of rows and banks together."""
     if problem.objective == "area" or problem.kernel.together:
@@ -44,6 +48,8 @@ def choice_of_layers(
         seconds: of processor time that the balance may take, and ``LEAST`` however few they are.
     """
     made = {known.key for known in corrections.done}
+    if made and below >= NOTHING:
+        corrections.lut *= SMALLER
     for _ in range(TIGHTER):
         division = divided(problem, corrections, SECONDS)
         bound = 0 if division is None else division.bound
@@ -56,6 +62,7 @@ def choice_of_layers(
             ratio=corrections.blocks,
             pool=None if division is None else division.pool,
             until=time.process_time() + max(LEAST, seconds),
+            bound=bound,
         )
         if rows is None:
             break
