@@ -11,7 +11,7 @@ from tests.house.tree import Tree
 from tests.selection import Moved, Selection
 from tests.turns import DEAR_S, TURNS, chosen_turn, costs, turn_of_commit, waiting, write_costs
 
-NAMES = [*(f"a.py::f[{n}]" for n in range(7)), "a.py::g", "b.py::h", "c.py::cheap"]
+NAMES = [*(f"a.py::f[{n}]" for n in range(TURNS + 1)), "a.py::g", "b.py::h", "c.py::cheap"]
 DEAR = {"a.py::f", "a.py::g", "b.py::h"}
 
 
