@@ -31,15 +31,22 @@ def register(app: typer.Typer) -> None:
         context: Annotated[int, typer.Option(help="tokens that the caches hold")] = 256,
         position: Annotated[int, typer.Option(help="of the token whose time counts")] = 127,
         fill: Annotated[float, typer.Option(help="share of each resource to take")] = 0.85,
+        ternary: Annotated[
+            bool, typer.Option("--ternary", help="ternary weights, on the chip")
+        ] = False,
+        cache: Annotated[
+            str, typer.Option(help="where keys and values are: chip, external or channels")
+        ] = "",
         json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
     ) -> None:
         """Find parallelism and buffers under the resources and the bandwidth of a device."""
         from allo.designs.llm.plan.inputs import device_of, model_of
-        from allo.designs.llm.plan.search import Question
+        from allo.designs.llm.plan.question import Question
         from allo.designs.llm.plan.search import plan as find_plan
         from allo.designs.llm.plan.show import as_data, notes, tables
 
-        asked = Question(model_of(model), device_of(device), bits, clock, context, position, fill)
+        chosen, card = model_of(model), device_of(device)
+        asked = Question(chosen, card, bits, clock, context, position, fill, ternary, cache)
         found = find_plan(asked)
         if json:
             typer.echo(json_text.dumps(as_data(found), indent=1))

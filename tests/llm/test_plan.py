@@ -25,18 +25,16 @@ from allo.designs.llm.analysis.engine import (
     words_of_logits,
 )
 from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.plan.fits import KINDS
 from allo.designs.llm.plan.inputs import device_of, model_of
-from allo.designs.llm.plan.reports import KINDS, depths_of, load_models, sizes_of
-from allo.designs.llm.plan.search import (
-    PlanError,
-    Question,
+from allo.designs.llm.plan.question import PlanError, Question, bound_cycles
+from allo.designs.llm.plan.reports import depths_of, load_models, sizes_of
+from allo.designs.llm.plan.search import plan
+from allo.designs.llm.plan.trying import (
     architecture,
-    bound_cycles,
     cache_blocks,
     candidates,
     engines,
-    plan,
-    wide_of,
 )
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.external.traffic import beside_weights
@@ -406,9 +404,9 @@ def test_what_is_proposed_is_taken_and_below_its_own_bound(models, question: Que
     """The bytes of the design's own count, at the bandwidth of the channels that it has."""
     shape = architecture(question)
     for one in candidates(question, models):
-        wide = wide_of(one.engine, one.cache_on_chip)
+        wide = one.wide
         assert check_wide(shape, wide) is None
-        arrays = ("weights",) if one.cache_on_chip else ("weights", "keys", "values")
+        arrays = ("weights",) if wide.cache == "chip" else ("weights", "keys", "values")
         moved = beside_weights(shape, wide, question.position, arrays)
         least = moved / (wide.channels * question.channel_bytes)
         assert one.time.cycles >= max(least, bound_cycles(question)), (wide, least)

@@ -1,25 +1,33 @@
 """Estimate small wide accelerators, and keep what their processes take, for the search.
 
-    scripts/python designs/llm/plan/measure.py
+    scripts/python designs/llm/plan/measure.py [--only processes|ternary|merged] [--workers N]
 
 Each estimate is that of the compiler for the whole design (``Schedule.estimate``), at 300 MHz for
-UltraScale+. The figures go to ``designs/llm/data/processes.json``; a minute of CPU.
+UltraScale+: 87 designs, half a minute of CPU each. The figures go to ``designs/llm/data``:
+``processes.json``, and of the designs that are in ``ternary.json`` and ``merged.json``, there anew.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import warnings
+from collections import Counter
 from dataclasses import asdict
+from multiprocessing import get_context
 from typing import Any
 
 from rich.console import Console
 
 from allo.designs.llm.config import GPTConfig
-from allo.designs.llm.plan.reports import PROCESSES, depths_of, process_name
-from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.plan.fits import KINDS
+from allo.designs.llm.plan.merged import MERGED, bits_of, path_of, process_of
+from allo.designs.llm.plan.reports import OTHERWISE, PROCESSES, TERNARY, depths_of, process_name
+from allo.designs.llm.stage import Loops
+from allo.designs.llm.wide.build import schedule, stages_of
 from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.stages.sizes import sizes_of
 
 CLOCK_MHZ = 300
 SHAPE = {"layers": 2, "d": 256, "heads": 4, "ffn": 1024, "context": 64, "vocab": 100}
@@ -56,16 +64,10 @@ def measure(shape: dict[str, int], widths: dict[str, Any]) -> dict[str, Any]:
         name = process_name(function.name)
         if name == "element" and wide.bits == 4:
             name = "element_nibbles"
+        if name in OTHERWISE and wide.trits:
+            name = f"{name}_trits"
         found.setdefault(name, []).append(function.resources)
-    processes = {
-        name: {"count": len(parts)}
-        | {
-            kind: round(sum(part.get(kind, 0) for part in parts) / len(parts), 1)
-            for kind in ("lut", "ff", "dsp", "bram", "uram")
-            if any(part.get(kind) for part in parts)
-        }
-        for name, parts in found.items()
-    }
+    processes = means(found)
     return {
         "config": asdict(config),
         "wide": asdict(wide),
@@ -76,17 +78,80 @@ def measure(shape: dict[str, int], widths: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def main() -> int:
-    """Measure all settings and write the file."""
+def means(found: dict[str, list[dict[str, int]]]) -> dict[str, dict[str, float]]:
+    """What an instance of each process takes on average."""
+    return {
+        name: {"count": len(parts)}
+        | {
+            kind: round(sum(part.get(kind, 0) for part in parts) / len(parts), 1)
+            for kind in KINDS
+            if any(part.get(kind) for part in parts)
+        }
+        for name, parts in found.items()
+    }
+
+
+def measure_merged(shape: dict[str, int], widths: dict[str, Any]) -> dict[str, Any]:
+    """Estimate a design with one reader a channel: processes, FIFOs, and the delays of stages."""
+    config, wide = GPTConfig(**shape), Wide(**widths)
+    report = schedule(config, wide).estimate(clock_mhz=CLOCK_MHZ)
+    found: dict[str, list[dict[str, int]]] = {}
+    for function in report.functions:
+        name = process_of(function.name)
+        if name == "element" and wide.bits == 4:
+            name = "element_nibbles"
+        found.setdefault(name, []).append(function.resources)
+    network = next(function.network for function in report.functions if function.network)
+    fifos = Counter((process_name(f.name), bits_of(f.dtype), f.depth) for f in network.fifos)
+    loops = Loops(report)
+    delays = {name: s.delay(loops) for name, s in stages_of(sizes_of(config, wide)).items()}
+    return {
+        "shape": shape,
+        "widths": widths,
+        "whole": report.resources,
+        "fmax_mhz": report.fmax_mhz,
+        "processes": means(found),
+        "fifos": [[*key, count] for key, count in fifos.items()],
+        "delays": {name: delay for name, delay in delays.items() if delay},
+        "slowest": path_of(part.place for part in report.critical_path),
+    }
+
+
+def one_of(job: tuple[str, dict[str, int], dict[str, Any]]) -> dict[str, Any]:
+    """One estimate, in a process of its own."""
     warnings.simplefilter("ignore")
+    kind, shape, widths = job
+    return measure_merged(shape, widths) if kind == "merged" else measure(shape, widths)
+
+
+def jobs_of(kind: str) -> list[tuple[str, dict[str, int], dict[str, Any]]]:
+    """The designs of a file."""
+    if kind == "processes":
+        return [(kind, *setting) for setting in SETTINGS]
+    if kind == "merged":
+        return [(kind, s["shape"], s["widths"]) for s in json.loads(MERGED.read_text())]
+    return [
+        (kind, {name: s["config"][name] for name in SHAPE}, s["wide"])
+        for s in json.loads(TERNARY.read_text())
+    ]
+
+
+FILES = {"processes": PROCESSES, "ternary": TERNARY, "merged": MERGED}
+
+
+def main() -> int:
+    """Measure all settings and write the files."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=FILES, help="one file")
+    parser.add_argument("--workers", type=int, default=1, help="estimates at once")
+    given = parser.parse_args()
     console = Console()
-    samples = []
-    for shape, widths in SETTINGS:
-        samples.append(measure(shape, widths))
-        console.print(shape, widths, samples[-1]["whole"])
-    text = ",\n".join(json.dumps(sample) for sample in samples)
-    PROCESSES.write_text(f"[\n{text}\n]\n")
-    console.print(f"wrote {PROCESSES}")
+    for kind in [given.only] if given.only else list(FILES):
+        with get_context("spawn").Pool(given.workers) as pool:
+            samples = pool.map(one_of, jobs_of(kind), chunksize=1)
+        text = ",\n".join(json.dumps(sample, separators=(",", ":")) for sample in samples)
+        FILES[kind].write_text(f"[\n{text}\n]\n")
+        console.print(f"wrote {FILES[kind]}")
     return 0
 
 

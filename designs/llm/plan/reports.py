@@ -1,33 +1,31 @@
 """What the compiler's reports say of the wide accelerator: depths of loops, and what processes take.
 
-``data/processes.json`` holds the estimates of small designs that ``measure.py`` made. What a process
-takes is a sum of a few terms in the parameters it depends on, fitted to those estimates by least squares;
-FIFOs, whose cost has steps, are estimated for the size asked for.
+``data/processes.json`` holds the estimates of small designs that ``measure.py`` made, ``data/ternary.json``
+those of designs with ternary weights on the chip. What a process takes is a sum of a few terms in the
+parameters it depends on, fitted to those estimates by least squares; FIFOs, whose cost has steps, are
+estimated for the size asked for.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cache
 from math import sumprod
 from typing import Any
 
 import numpy as np
 
-from allo.errors import DTypeWarning
-
 from ..analysis.blocks import BlockDepths
 from ..analysis.data import DATA, Transformer
 from ..analysis.engine import Depths, Engine
-from .fifos import make_fifo
+from ..ternary.elements import TOTAL
+from ..ternary.packing import bytes_of
+from .fifos import fifo
+from .fits import KINDS, least_squares
 
-PROCESSES = DATA / "processes.json"
-KINDS = ("lut", "ff", "dsp", "bram", "uram")
-CLOCK_MHZ = 300
+PROCESSES, TERNARY = DATA / "processes.json", DATA / "ternary.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,7 @@ class Sizes:
     ffn: int
     head: int
     context: int
+    trits: int = 0
 
 
 Term = Callable[[Sizes], float]
@@ -65,7 +64,7 @@ TERMS: dict[str, tuple[Term, ...]] = {
     "embedding": (ONE, VECTOR),
     "normalise": (ONE, VECTOR, lambda s: s.v * s.d),
     "norms": (ONE, VECTOR),
-    "spreading": (ONE, WEIGHTS, lambda s: s.c * s.weights, VECTOR),
+    "spreading": (ONE, LANES, lambda s: s.c * s.lanes, VECTOR),
     "multiply": (ONE, LANES, FFN),
     "element": (ONE, LANES),
     "multiply_nibbles": (ONE, LANES, FFN),
@@ -87,12 +86,21 @@ TERMS: dict[str, tuple[Term, ...]] = {
     "dividing": (ONE, VECTOR),
     "saying": (ONE, VECTOR),
     "wide_step": (ONE, CHANNELS, UNITS, VECTOR, ALL_HEADS),
+    "fetch_weights_trits": (ONE, LANES),
+    "spreading_trits": (ONE, WEIGHTS, lambda s: s.c * s.weights, CHANNELS),
+    "multiply_trits": (ONE, WEIGHTS, FFN),
+    "element_trits": (ONE, WEIGHTS),
+    "wide_step_trits": (ONE, CHANNELS, lambda s: s.c * s.lanes, UNITS, VECTOR),
 }
 """What each process depends on; one that is not here takes the mean of the estimates."""
 WHOLE = ("multiply", "element")
 NIBBLES = ("multiply_nibbles", "element_nibbles")
 """Processes that only designs with weights of 8 bits, and of 4, have."""
-EACH_CHANNEL = ("fetch_weights", "loader", *WHOLE, *NIBBLES)
+OTHERWISE = ("fetch_weights", "loader", "spreading", "element", "wide_step")
+"""Processes that designs with ternary weights have under the same names, and otherwise."""
+TRITS = ("multiply_trits", *(f"{name}_trits" for name in OTHERWISE))
+LOADERS = ("fetch_weights", "loader", "fetch_weights_trits", "loader_trits")
+EACH_CHANNEL = (*LOADERS, *WHOLE, *NIBBLES, "multiply_trits", "element_trits")
 EACH_UNIT = ("score", "scoring", "mix", "mixing")
 
 
@@ -105,7 +113,7 @@ def sizes_of(model: Transformer, engine: Engine, context: int) -> Sizes:
     """What the processes of an engine for a model depend on."""
     return Sizes(
         engine.channels,
-        engine.lanes,
+        bytes_of(engine.trits) if engine.trits else engine.lanes,
         engine.weights,
         engine.vector,
         engine.heads,
@@ -115,6 +123,7 @@ def sizes_of(model: Transformer, engine: Engine, context: int) -> Sizes:
         model.ffn,
         model.head_width,
         context,
+        engine.trits,
     )
 
 
@@ -194,22 +203,14 @@ def loops_of(report: Any) -> dict[tuple[str, str], Any]:
     return found
 
 
-@cache
-def fifo(width: int, depth: int) -> Mapping[str, float]:
-    """What a FIFO takes, by the estimate of a region that holds one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DTypeWarning)
-        report = make_fifo(width, depth).estimate(clock_mhz=CLOCK_MHZ)
-    region = next(f for f in report.functions if process_name(f.name) == "probe")
-    return {kind: float(region.resources.get(kind, 0)) for kind in KINDS}
-
-
 def fifos(sizes: Sizes) -> dict[str, float]:
     """What the deep FIFOs of the whole take: weights, activations, scores and tables."""
     total = dict.fromkeys(KINDS, 0.0)
+    taken = sizes.trits or sizes.lanes
+    beside, ahead = (TOTAL, 2) if sizes.trits else (0, sizes.prefetch)
     for count, width, depth in (
-        (sizes.c, 8 * sizes.lanes, sizes.prefetch),
-        (sizes.c, 8 * sizes.weights, max(1, sizes.ffn // sizes.weights)),
+        (sizes.c, 8 * sizes.lanes, ahead),
+        (sizes.c, 8 * taken + beside, max(1, sizes.ffn // taken)),
         (sizes.units, 32, sizes.context),
         (2, 64 * sizes.v, 64),
     ):
@@ -230,9 +231,13 @@ class ProcessModels:
             for name in self.processes
             for kind in KINDS
         }
-        self._depths = {field.name: self._fit_depth(field.name) for field in fields(Depths)}
+        self._depths = {
+            (field.name, ternary): self._fit_depth(field.name, ternary)
+            for field in fields(Depths)
+            for ternary in (False, True)
+        }
         clocks = [_clock_terms(s["wide"]["gelu_interval"], s["whole"]["lut"]) for s in samples]
-        self._clock = _least_squares(clocks, [1e3 / sample["fmax_mhz"] for sample in samples])
+        self._clock = least_squares(clocks, [1e3 / sample["fmax_mhz"] for sample in samples])
 
     @property
     def fmax_mhz(self) -> tuple[float, float]:
@@ -249,22 +254,27 @@ class ProcessModels:
         count = sizes.c if name in EACH_CHANNEL else sizes.units if name in EACH_UNIT else 1
         terms = [term(sizes) for term in TERMS.get(name, (ONE,))]
         total = {kind: count * max(0.0, sumprod(self._fits[name, kind], terms)) for kind in KINDS}
-        if name == "wide_step":
+        if name.startswith("wide_step"):
             deep = fifos(sizes)
             total = {kind: value + deep[kind] for kind, value in total.items()}
         return total
 
     def whole(self, sizes: Sizes) -> dict[str, float]:
         """What a whole design takes."""
-        others = WHOLE if sizes.weights > sizes.lanes else NIBBLES
+        others: tuple[str, ...]
+        if sizes.trits:
+            others = (*WHOLE, *NIBBLES, *OTHERWISE)
+        else:
+            others = (*(WHOLE if sizes.weights > sizes.lanes else NIBBLES), *TRITS)
         parts = [self.of_process(name, sizes) for name in self.processes if name not in others]
         return {kind: sum(part[kind] for part in parts) for kind in KINDS}
 
     def depths(self, sizes: Sizes) -> Depths:
         """The depths of the loops of a design of these sizes."""
-        terms = _depth_terms(sizes)
+        terms, ternary = _depth_terms(sizes), sizes.trits > 0
         values = {
-            name: float(round(float(np.dot(fit, terms)))) for name, fit in self._depths.items()
+            field.name: float(round(float(np.dot(self._depths[field.name, ternary], terms))))
+            for field in fields(Depths)
         }
         return Depths(**values)
 
@@ -275,28 +285,39 @@ class ProcessModels:
             if name not in sample["processes"]:
                 continue
             value = float(sample["processes"][name].get(kind, 0))
-            if name == "wide_step":
+            if name.startswith("wide_step"):
                 value -= fifos(sizes)[kind]
             rows.append([term(sizes) for term in terms])
             values.append(value)
-        return _least_squares(rows, values)
+        return least_squares(rows, values)
 
-    def _fit_depth(self, name: str) -> np.ndarray:
-        rows = [_depth_terms(sizes) for sizes in self._sizes]
-        return _least_squares(rows, [float(sample["depths"][name]) for sample in self._samples])
+    def _fit_depth(self, name: str, ternary: bool) -> np.ndarray:
+        """Of the designs with ternary weights, or the others; all heads of the former have one width."""
+        found = [
+            (sizes, float(sample["depths"][name]))
+            for sample, sizes in zip(self._samples, self._sizes, strict=True)
+            if (sizes.trits > 0) == ternary or name not in OF_ELEMENTS
+        ]
+        return least_squares([_depth_terms(sizes) for sizes, _ in found], [d for _, d in found])
+
+
+OF_ELEMENTS = ("multiply", "spread")
+"""Depths that ternary weights change."""
 
 
 def load_models() -> ProcessModels:
-    """The models of the file in the tree."""
-    return ProcessModels(json.loads(PROCESSES.read_text()))
+    """The models of the files in the tree."""
+    samples = [json.loads(file.read_text()) for file in (PROCESSES, TERNARY)]
+    return ProcessModels([*samples[0], *samples[1]])
 
 
 def _sizes_of_sample(sample: Mapping[str, Any]) -> Sizes:
     config, wide = sample["config"], sample["wide"]
+    trits = wide.get("trits", 0)
     return Sizes(
         wide["channels"],
-        wide["lanes"],
-        wide["lanes"] * 8 // wide.get("bits", 8),
+        bytes_of(trits) if trits else wide["lanes"],
+        trits or wide["lanes"] * 8 // wide.get("bits", 8),
         wide["vector"],
         wide["heads"],
         wide["prefetch"],
@@ -305,6 +326,7 @@ def _sizes_of_sample(sample: Mapping[str, Any]) -> Sizes:
         config["ffn"],
         config["d"] // config["heads"],
         config["context"],
+        trits,
     )
 
 
@@ -325,11 +347,3 @@ def _clock_terms(interval: int, lut: float) -> list[float]:
     """A longest path grows with doublings of the size, and along a curve with the interval of the GELU."""
     log = float(np.log2(interval))
     return [1.0, float(np.log2(lut)), log, log**2, float(interval)]
-
-
-def _least_squares(rows: list[list[float]], values: list[float]) -> np.ndarray:
-    matrix = np.array(rows, np.float64)
-    scale = np.maximum(np.abs(matrix).max(axis=0), 1e-12)
-    found, *_ = np.linalg.lstsq(matrix / scale, np.array(values), rcond=None)
-    result: np.ndarray = found / scale
-    return result

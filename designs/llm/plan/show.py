@@ -7,8 +7,17 @@ from typing import Any
 
 from rich.table import Table
 
-from .reports import KINDS, load_models
-from .search import NAMES, Plan
+from .fits import KINDS
+from .question import Plan
+from .reports import load_models
+from .search import NAMES
+
+PLACES = {
+    "chip": "on the chip",
+    "external": "in the memory",
+    "channels": "in the channels of the weights, which have one reader each",
+}
+"""Where keys and values are."""
 
 
 def as_data(plan: Plan) -> dict[str, Any]:
@@ -19,17 +28,21 @@ def as_data(plan: Plan) -> dict[str, Any]:
     return {
         "model": question.model.name,
         "device": question.device.name,
-        "bits": question.bits,
+        "bits": None if question.ternary else question.bits,
+        "weights": "ternary" if question.ternary else f"int{question.bits}",
         "clock_mhz": round(found.clock_mhz, 1),
         "context": question.context,
         "position": question.position,
         "engine": asdict(found.engine),
-        "cache": "chip" if found.cache_on_chip else "memory",
+        "cache": {"external": "memory"}.get(found.wide.cache, found.wide.cache),
+        "keys_at_once": found.wide.keys,
         "cycles": round(found.time.cycles),
         "cycles_of_the_multipliers": round(found.time.compute),
         "cycles_of_the_memory": round(found.time.memory),
         "tokens_per_second": round(plan.tokens_per_second, 1),
-        "bound_tokens_per_second": round(plan.bound_tokens_per_second, 1),
+        "bound_tokens_per_second": None
+        if question.ternary
+        else round(plan.bound_tokens_per_second, 1),
         "bandwidth_share": round(plan.bandwidth_share, 4),
         "limit": plan.limit,
         "faster_without": {kind: round(cycles) for kind, cycles in plan.freed.items()},
@@ -59,8 +72,14 @@ def notes(plan: Plan) -> list[str]:
         told.append(
             "Simulated RTL is of the GPT-2 family: its norm and GELU stand for RMS norm and SwiGLU."
         )
-    if not found.cache_on_chip:
+    if found.wide.cache == "external":
         told.append("Keys and values lie in the memory beside the weights, by equation (19).")
+    if found.wide.cache == "channels":
+        told.append("Each channel has one reader, and the token is foretold line by line.")
+    if question.ternary:
+        told.append(
+            "Ternary weights, keys and values are on the chip, and nothing bounds a token outside."
+        )
     if question.device.name != "u280":
         told.append("Resources are estimated for UltraScale+, whose lookup tables are alike.")
     return told
@@ -70,25 +89,20 @@ def tables(plan: Plan) -> list[Table]:
     """What was found, and what it takes."""
     question, found, engine = plan.question, plan.found, plan.found.engine
     title = (
-        f"{question.model.title}, weights of {question.bits} bits, {question.device.title}, "
+        f"{question.model.title}, {question.weights}, {question.device.title}, "
         f"{round(found.clock_mhz, 1):g} MHz"
     )
     first = Table(title=title, title_justify="left", show_header=False)
     for name, value in (
-        ("channels", f"{engine.channels} of {question.device.channels}"),
-        ("lanes a channel", f"{engine.lanes} bytes, {engine.weights} weights"),
+        *_elements(plan),
         ("V, width of vector units", f"{engine.vector}"),
         ("heads at once", f"{engine.heads}"),
-        ("prefetch of a channel", f"{engine.prefetch:,} words"),
         ("cycles of V GELUs", f"{engine.gelu_interval}"),
-        ("keys and values", "on the chip" if found.cache_on_chip else "in the memory"),
+        ("keys and values", PLACES[found.wide.cache]),
         ("context, position", f"{question.context:,}, {question.position:,}"),
         ("cycles of a token", f"{found.time.cycles:,.0f}"),
         ("tokens/s", f"{plan.tokens_per_second:,.1f}"),
-        (
-            "bound of the bandwidth",
-            f"{plan.bound_tokens_per_second:,.1f} tokens/s, {plan.bandwidth_share:.1%} reached",
-        ),
+        ("bound of the bandwidth", _bound(plan)),
         ("limited by", plan.limit),
         ("accelerators tried", f"{plan.tried:,}"),
     ):
@@ -103,3 +117,21 @@ def tables(plan: Plan) -> list[Table]:
             NAMES[kind], f"{taken:,.0f}", f"{limit:,.0f}", f"{taken / limit:.0%}" if limit else ""
         )
     return [first, second]
+
+
+def _elements(plan: Plan) -> list[tuple[str, str]]:
+    """What the elements are, and where their words come from."""
+    question, engine = plan.question, plan.found.engine
+    if question.ternary:
+        return [("elements", f"{engine.channels}, of {engine.trits} ternary weights each")]
+    return [
+        ("channels", f"{engine.channels} of {question.device.channels}"),
+        ("lanes a channel", f"{engine.lanes} bytes, {engine.weights} weights"),
+        ("prefetch of a channel", f"{engine.prefetch:,} words"),
+    ]
+
+
+def _bound(plan: Plan) -> str:
+    if plan.question.ternary:
+        return "none: the weights are on the chip"
+    return f"{plan.bound_tokens_per_second:,.1f} tokens/s, {plan.bandwidth_share:.1%} reached"

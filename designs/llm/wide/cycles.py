@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,18 +111,36 @@ def predict_step(
             come all the time, so that the weights have the rest of the bandwidth. Where each channel has one
             reader, this brings them in their order.
     """
-    channel = IDEAL if wide.weights == "chip" else channel
     loops = Loops(report)
     z = sizes_of(config, wide)
     stages, over = stages_of(z), regions.delays(z, loops)
     at = {name: stage.delay(loops) + over.get(name, 0) for name, stage in stages.items()}
+    interval = loops.interval(stages["activating"].kernels[-1].name, "out")
+    return foretell(at, interval, config, wide, position, channel, beside)
+
+
+def foretell(
+    at: Mapping[str, float],
+    interval: int,
+    config: Architecture,
+    wide: Wide,
+    position: int,
+    channel: Channel = IDEAL,
+    beside: tuple[str, ...] = (),
+) -> StepPrediction:
+    """The same from the delays of the stages, by their names.
+
+    Args:
+        at: cycles from the last word that a stage takes to the first one that it gives.
+        interval: cycles between two words of the activation function.
+    """
+    channel = IDEAL if wide.weights == "chip" else channel
     (qkv, projected, up, down), logits = job_words(config, wide)
     results = at["multiplying"] + at["gathering"] + at["rescaling"]
     norm, spread = at["norming"], at["spreading"]
     first = at["embedding"] + norm + spread
     # The activations of the first outputs are computed while the job goes on.
-    kernel = stages["activating"].kernels[-1].name
-    bending = config.ffn // wide.vector * loops.interval(kernel, "out")
+    bending = config.ffn // wide.vector * interval
     gelu = results + at["activating"] + spread + max(0, bending - up)
     merged = wide.cache == "channels"
     outside = merged or (wide.cache == "external" and position > 0)
@@ -224,7 +242,7 @@ def _ports(
 
 
 def _units(
-    at: dict[str, float], m: Architecture, wide: Wide, results: float, qkv: int, position: int
+    at: Mapping[str, float], m: Architecture, wide: Wide, results: float, qkv: int, position: int
 ) -> Attention:
     """The units of attention with keys and values in external memory."""
     group, new = m.heads // m.kv_heads, m.kv_heads // wide.heads
@@ -245,7 +263,7 @@ def _units(
 
 
 def _attention(
-    at: dict[str, float], m: Architecture, wide: Wide, results: float, qkv: int, position: int
+    at: Mapping[str, float], m: Architecture, wide: Wide, results: float, qkv: int, position: int
 ) -> float:
     """From the last word of q, k and v to the first activation of the projection."""
     group, new, keys = m.heads // m.kv_heads, m.kv_heads // wide.heads, position + 1
