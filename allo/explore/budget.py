@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ KINDS = ("dsp", "lut", "bram")
 """Resources with limits."""
 OF_AREA = 0.03
 """What a whole device of lookup tables is worth, as a share of the cycles."""
+CLOSE = 1.02
+"""Times the best time of designs with arrays outside, up to which the one of the fewest tables is taken."""
 FULL = 0.95
 """The share of a limit from which on it is what holds a design."""
 
@@ -143,6 +145,24 @@ def score(asked: Asked, plain: int | None, built: Built) -> float:
     if asked.by_time:
         clock = min(asked.clock_mhz, built.report.fmax_mhz or asked.clock_mhz)
     return built.cycles / clock * (1 + OF_AREA * built.report.resources.get("lut", 0) / lut)
+
+
+def ranked(asked: Asked, plain: int | None, good: Sequence[Built]) -> list[Built]:
+    """Designs, the best first.
+
+    With arrays outside, those that take about as long as the best are ranked by their lookup tables, as a
+    row at once may take thousands of tables for a cycle.
+    """
+    scores = {id(built): score(asked, plain, built) for built in good}
+    close = CLOSE if OUTSIDE.intersection(asked.options) and asked.objective == "cycles" else 1.0
+    most = close * min(scores.values(), default=0.0)
+
+    def rank(built: Built) -> tuple[bool, float]:
+        far = scores[id(built)] > most
+        alike = close > 1.0 and not far
+        return far, built.report.resources.get("lut", 0) if alike else scores[id(built)]
+
+    return sorted(good, key=rank)
 
 
 def what_limits(limits: Limits, report: DesignReport) -> str:

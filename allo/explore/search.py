@@ -17,7 +17,7 @@ from .beyond.ordered import in_order
 from .beyond.rows import try_rows
 from .beyond.triangle import try_triangles
 from .beyond.tries import try_fronts, try_hoisted
-from .budget import Asked, Built, Progress, check_units, excess, score, too_large, what_limits
+from .budget import Asked, Built, Progress, check_units, excess, ranked, too_large, what_limits
 from .check import Checker
 from .deadline import Clock, Overdue, deadline
 from .greedy import least_of_pipelines, work_bound
@@ -388,7 +388,7 @@ class Search:
         return Built(schedule, report, steps, choice, counted)
 
     def _ranked(self) -> list[Built]:
-        return sorted(self.good, key=lambda built: score(self.asked, self.trace.plain, built))
+        return ranked(self.asked, self.trace.plain, self.good)
 
     def _best(self) -> Built:
         return self._ranked()[0]
