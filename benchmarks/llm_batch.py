@@ -46,8 +46,10 @@ NARROW = dataclasses.replace(GPT, layers=1, ffn=512, vocab=64, context=32)
 """A norm's unit has a token for longer where it is wider."""
 LANES = 64, 32
 """Of the designs for GPT-2, with 16 heads at once."""
-WIDE = Wide(32, 40, 8, 8)
-"""A word of 40 weights: 52 of them are an output of 2,048 inputs, and the last one is padded."""
+WIDE = Wide(32, 40, 8, 8, gelu_interval=3)
+"""A word of 40 weights: 52 of them are an output of 2,048 inputs, and the last one is padded. In these 52
+cycles come 16 words of gates.
+"""
 PORTS = "weights", "keys", "values"
 """Memories that make who asks them wait."""
 SMALL = dataclasses.replace(
