@@ -112,13 +112,14 @@ def test_the_table_of_the_page_is_made_from_the_data() -> None:
 def test_a_row_says_what_ours_is() -> None:
     systems = [system for system in load_systems() if system.cycles]
     ours = [row for row in markdown(load_systems()).splitlines() if "ours" in row]
-    assert len(ours) == 7
+    assert len(ours) == 9
     assert all("simulated RTL" in row and "estimated clock, no board" in row for row in ours)
     of_several = ours.pop()
     assert "ternary" in of_several and "of one of six devices, the others foretold" in of_several
-    for system, row in zip(systems, ours, strict=True):
+    for system in systems:
         rate = 1e6 * system.clock_mhz / system.cycles
-        assert f" | {rate:,.1f} | {100 * system.share:.4g} % | " in row
+        told = f" | {rate:,.1f} | {100 * system.share:.4g} % | "
+        (row,) = (row for row in ours if told in row)
         assert re.search(r" \| \d+ to \d+ mJ \|$", row)
     assert "| 13.3 ms |" in ours[1]
 
