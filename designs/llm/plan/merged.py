@@ -25,7 +25,7 @@ from ..wide.external.stages import new_ahead
 from ..wide.external.tables import said_ahead, table_lines_ahead
 from ..wide.parameters import Wide
 from ..wide.stages.sizes import sizes_of
-from .fifos import SHALLOW, fifo_near
+from .fifos import fifo_near
 from .fits import Fits, least_squares, total
 
 MERGED = DATA / "merged.json"
@@ -194,7 +194,7 @@ class MergedModels:
             for sample in samples
         ]
         self._fits = Fits(inside, self.sizes, TERMS)
-        self._clocks = {path: self._fit_clock(path) for path in ("activations", "tables", "words")}
+        self._clocks = {path: self._fit_clock(path) for path in ("activations", "tables")}
         rows = [[term(size) for term in DELAYS] for size in self.sizes]
         self._delays = {
             stage: least_squares(rows, [float(sample["delays"][stage]) for sample in samples])
@@ -224,9 +224,7 @@ class MergedModels:
     def clock(self, sizes: Merged, lut: float) -> float:
         """The clock that a design of so many lookup tables is estimated to have, in MHz."""
         paths = [
-            float(np.dot(fit, _path_terms(path, sizes, lut)))
-            for path, fit in self._clocks.items()
-            if path != "words" or sizes.wide.prefetch > SHALLOW
+            float(np.dot(fit, _path_terms(path, sizes, lut))) for path, fit in self._clocks.items()
         ]
         return 1e3 / max(paths)
 
@@ -254,10 +252,7 @@ def sizes_of_sample(sample: dict[str, Any]) -> Merged:
 
 
 def _path_terms(path: str, sizes: Merged, lut: float) -> list[float]:
-    """What a path takes: through the activation function by its interval, too.
-
-    Words that come from a memory have a path of their own to the elements.
-    """
+    """What a path takes: through the activation function by its interval, too."""
     interval = float(sizes.wide.gelu_interval)
     grows = [1.0, float(np.log2(lut))]
     return [*grows, interval] if path == "activations" else grows
@@ -275,8 +270,6 @@ def bits_of(dtype: str) -> int:
 
 
 def path_of(places: Iterable[str]) -> str:
-    """What a longest path passes: words of weights, the activation function, or tables."""
+    """What a longest path passes: the activation function, or tables."""
     files = {place.split(":")[0].rsplit("/designs/llm/")[-1] for place in places}
-    if files & {"wide/linear.py", "wide/nibbles.py"}:
-        return "words"
     return "activations" if "wide/activation.py" in files else "tables"
