@@ -11,7 +11,7 @@ from .figures import PathStep, Routing
 _PLACE = re.compile(r"//\s*(\S.*?):(\d+):(\d+)")
 _FILE = re.compile(r"// (\S+) is (.+)")
 _LINE = re.compile(r":(\d+)\.")
-_DRIVEN = re.compile(r"\s*assign (\w+) = |\s*\w+ (\w+) \($|\s*\w+ (\w+) \(  //")
+_DRIVEN = re.compile(r"\s*(?:assign (\w+) = |\w+ (\w+) \((?:$|  //))")
 
 
 class Places:
@@ -44,13 +44,10 @@ class Places:
         one and the instance of the other have it.
         """
         found = _LINE.search(self._sources.get(signal, ""))
-        declared = int(found[1]) if found else len(self._lines) + 1
-        place = (
-            first_place(self._lines[declared - 1], self._files)
-            if declared <= len(self._lines)
-            else ""
-        )
-        return place or first_place(self._drivers.get(signal.partition(".")[0], ""), self._files)
+        declared = self._lines[int(found[1]) - 1 : int(found[1])] if found else []
+        assigned = self._drivers.get(signal.partition(".")[0], "")
+        places = (first_place(line, self._files) for line in (*declared, assigned))
+        return next(filter(None, places), "")
 
 
 def first_place(line: str, files: Mapping[str, str] | None = None) -> str:

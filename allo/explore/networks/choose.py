@@ -25,8 +25,6 @@ NOTHING = 1 << 60
 """Cycles to stay below where no design fits yet."""
 TIGHTER, CLOSER = 4, 1.05
 """How often lookup tables are made fewer, where no design fits and the same one is chosen again; by what."""
-
-
 SMALLER = 1.02
 """By how much lookup tables are made fewer than a report of a design says that was too large."""
 

@@ -21,6 +21,7 @@ from typing import Any
 from rich.console import Console
 
 from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.plan.fifos import CLOCK_MHZ
 from allo.designs.llm.plan.fits import KINDS
 from allo.designs.llm.plan.merged import MERGED, bits_of, path_of, process_of
 from allo.designs.llm.plan.reports import OTHERWISE, PROCESSES, TERNARY, depths_of, process_name
@@ -29,7 +30,6 @@ from allo.designs.llm.wide.build import schedule, stages_of
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.stages.sizes import sizes_of
 
-CLOCK_MHZ = 300
 SHAPE = {"layers": 2, "d": 256, "heads": 4, "ffn": 1024, "context": 64, "vocab": 100}
 WIDTHS: dict[str, Any] = {"channels": 4, "lanes": 32, "vector": 8, "heads": 2, "prefetch": 64}
 LARGE = {"d": 1024, "heads": 16, "ffn": 4096}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -145,9 +145,7 @@ class Tracer:
         self, clients: Clients, body: tuple[Shape, int | Part], holds: int, begin: int
     ) -> None:
         """An iteration that waits for no stream begins so many cycles behind the first, and asks."""
-        begin += self.now
-        for time, numbers in requests_of(body[0], holds, clients.places).items():
-            self._asked.setdefault(begin + time, set()).update(numbers)
+        self.ask(requests_of(body[0], holds, clients.places), self.now + begin)
 
     def beside(self) -> Tracer:
         """That of a steady process which is followed as a part of this one."""
@@ -160,8 +158,8 @@ class Tracer:
         """What a steady process has asked for so far, by cycles from its start."""
         return self._asked
 
-    def ask(self, asked: Mapping[int, set[int]], begin: int) -> None:
-        """Ask for ports by cycles from such a cycle of a steady process."""
+    def ask(self, asked: Mapping[int, Collection[int]], begin: int) -> None:
+        """Ask for ports by cycles from a cycle on."""
         for time, numbers in asked.items():
             self._asked.setdefault(begin + time, set()).update(numbers)
 
