@@ -1,6 +1,7 @@
 """A batch of sequences on the accelerator for blocks: tokens of GPT-2 355M and LLaMA-3.2-1B at a position.
 
 scripts/python benchmarks/llm_batch.py [--position N] [--batch N] [--only gpt2] [--simulate]
+scripts/python benchmarks/llm_batch.py --wide [--layers N] [--vocab N] [--channels N] [--batch N]
 
 The models are foretold. Of GPT-2, at 300 MHz, the depths of the loops are those of a narrow design with
 vectors and heads of the same width; weights lie on ideal channels of HBM2 and the caches in ideal memory.
@@ -8,20 +9,30 @@ LLaMA's design is estimated for a U280 as a whole, with ports for weights, keys 
 and foretold at its estimated clock, with weights and caches on channels with banks and refresh, which a
 unit's keys have to themselves while it scans them. Its tokens a second are beside those of the model's
 fastest design for one sequence here (benchmarks/llm_channels.py). With --simulate a narrow LLaMA runs in the
-in-process engine with all memories on such channels, and its logits are compared.
+in-process engine with all memories on such channels, and its logits are compared. With --wide nothing else is
+done than that layers of LLaMA-3.2-1B run there, with its widths, the design's elements, units and channels at
+its clock, and a vocabulary of 1,024: two processes share the model, one for each number of sequences.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import sys
+import time
 import warnings
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.queues import SimpleQueue
 
 import numpy as np
 
 from allo.backend.devices import DEFAULT_DEVICE, resources_of
-from allo.backend.sim import PerBank, external_memory
+from allo.backend.sim import PerBank, RTLModule, external_memory
 from allo.backend.sim.boundary.traffic import DRAM
+from allo.designs.llm.checkpoints.quantize import QuantizedModel
+from allo.designs.llm.config import Architecture
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_rows
 from allo.designs.llm.wide.block.host import make_block_memories, put_cache, step
@@ -50,6 +61,8 @@ WIDE = Wide(32, 40, 8, 8, gelu_interval=3)
 """A word of 40 weights: 52 of them are an output of 2,048 inputs, and the last one is padded. In these 52
 cycles come 16 words of gates.
 """
+WHOLE_MHZ = 260
+"""Its estimated clock, with ports."""
 PORTS = "weights", "keys", "values"
 """Memories that make who asks them wait."""
 SMALL = dataclasses.replace(
@@ -140,44 +153,146 @@ def block_of(batch: int) -> Block:
     return Block(batch, batch, batch, ROW_LANES, batch, slots=batch, row_lanes=ROW_LANES, queries=1)
 
 
-def simulated(batch: int, position: int) -> list[Row]:
-    """One sequence and several of a narrow LLaMA, on channels that weights and caches share."""
-    channels = external_memory("hbm2", clock_mhz=ONE_MHZ, timing=DRAM)[: SMALL_WIDE.channels]
-    memory = {
-        "weights": PerBank(channels),
-        "keys": PerBank(channels[:1]),
-        "values": PerBank(channels[1:2]),
-    }
-    block = block_of(batch)
-    module = schedule_block(SMALL, SMALL_WIDE, block).build(
-        target="verilog", simulator="jit", clock_mhz=CLOCK_MHZ, memory=memory
-    )
-    weights, channel, rows = random_weights(SMALL), of_card(ONE_MHZ), list[Row]()
-    for name, count in (("one", 1), ("all", batch)):
-        memories = make_block_memories(weights, SMALL_WIDE, block)
-        model, rng = RowsGPT(weights, SMALL_WIDE, block), np.random.default_rng(count)
-        for layer in range(SMALL.layers):
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Layers of LLaMA's form to simulate, on channels that weights and caches share.
+
+    Attributes:
+        name: of its figures.
+        title: of its rows.
+        mhz: the clock of the channels.
+    """
+
+    name: str
+    title: str
+    config: Architecture
+    wide: Wide
+    mhz: float
+
+    def build(self, block: Block) -> RTLModule:
+        """The design in the in-process engine; a unit has its keys on one channel, its values on another."""
+        channels = external_memory("hbm2", clock_mhz=self.mhz, timing=DRAM)[: self.wide.channels]
+        units = self.wide.heads
+        memory = {
+            "weights": PerBank(channels),
+            "keys": PerBank(channels[:units]),
+            "values": PerBank(channels[units : 2 * units]),
+        }
+        built: RTLModule = schedule_block(self.config, self.wide, block).build(
+            target="verilog", simulator="jit", clock_mhz=CLOCK_MHZ, memory=memory
+        )
+        return built
+
+    def run(
+        self, module: RTLModule, block: Block, weights: QuantizedModel, count: int, position: int
+    ) -> Row:
+        """Tokens of so many sequences, whose keys and values are drawn, against reference and prediction."""
+        memories = make_block_memories(weights, self.wide, block)
+        model, rng = RowsGPT(weights, self.wide, block), np.random.default_rng(count)
+        for layer in range(self.config.layers):
             for of in "kv":
                 kept = model.cache(f"{layer}.{of}")
                 drawn = rng.normal(0, SPREAD, kept[:, :, :position].shape)
                 kept[:, :, :position] = np.clip(np.rint(drawn), -127, 127)
         for slot in range(count):
-            put_cache(memories, SMALL_WIDE, block, model, slot)
+            put_cache(memories, self.wide, block, model, slot)
         tokens = beside([following([5 + slot], position, slot) for slot in range(count)])
-        got = step(module, weights, SMALL_WIDE, block, memories, tokens, count)
+        began = time.monotonic()
+        got = step(module, weights, self.wide, block, memories, tokens, count)
+        took = time.monotonic() - began
         same_bits(got, model.step(tokens, count), f"logits of {count} sequences")
-        cycles, seen = module.cycles or 0, [position + 1] * count
+        cycles, seen, channel = module.cycles or 0, [position + 1] * count, of_card(self.mhz)
         told = predict_rows(
-            module.report, SMALL, SMALL_WIDE, block, seen, count, channel, channel
+            module.report, self.config, self.wide, block, seen, count, channel, channel
         ).cycles
         off = told / cycles - 1
-        note = f"{cycles:,} cycles simulated, {told:,} foretold ({off:+.1%}), all logits equal; "
-        note += f"{module.report.fmax_mhz:.0f} MHz"
-        key = f"blocks.batch.small.{name}"
+        note = (
+            f"{cycles:,} cycles simulated in {took:.0f} s, {told:,} foretold ({off:+.1%}), all {got.size:,} "
+            f"logits equal; {module.report.fmax_mhz:.0f} MHz"
+        )
+        key = f"blocks.batch.{self.name}.{'one' if count == 1 else 'all'}"
         figures = {f"{key}.cycles": cycles, f"{key}.percent_off": round(100 * off, 2)}
-        what = f"narrow LLaMA, {count} at position {position}: off from the prediction"
-        rows.append(Row(what, abs(off), "", "limit", LIMIT, True, note, figures))
-    return rows
+        what = f"{self.title}, {count} at position {position}: off from the prediction"
+        return Row(what, abs(off), "", "limit", LIMIT, True, note, figures)
+
+
+NARROW_LAYER = Layers("small", "narrow LLaMA", SMALL, SMALL_WIDE, ONE_MHZ)
+
+
+def simulated(batch: int, position: int) -> list[Row]:
+    """One sequence and several of a narrow LLaMA."""
+    block, weights = block_of(batch), random_weights(SMALL)
+    module = NARROW_LAYER.build(block)
+    return [NARROW_LAYER.run(module, block, weights, n, position) for n in (1, batch)]
+
+
+def layers_of(given: Namespace) -> Layers:
+    """Layers of the whole LLaMA: its widths and design, with fewer channels where these are asked for."""
+    share = given.channels / WIDE.channels
+    config = dataclasses.replace(
+        LLAMA,
+        layers=given.layers,
+        vocab=given.vocab,
+        context=2 * given.position,
+        d=round(share * LLAMA.d),
+        heads=round(share * LLAMA.heads),
+        kv_heads=round(share * LLAMA.kv_heads),
+        ffn=round(share * LLAMA.ffn),
+    )
+    wide = dataclasses.replace(
+        WIDE, channels=given.channels, heads=min(config.kv_heads, round(share * WIDE.heads))
+    )
+    title = f"{given.layers} layers of width {config.d}, {given.channels} channels"
+    is_whole = given.channels == WIDE.channels and given.layers == 1
+    name = "wide" if is_whole else f"wide.{given.channels}_channels.{given.layers}_layers"
+    return Layers(name, title, config, wide, WHOLE_MHZ)
+
+
+def simulated_wide(layers: Layers, batch: int, position: int) -> list[Row]:
+    """One sequence and several of the whole widths, each in a process of its own behind one build."""
+    began = time.monotonic()
+    block, weights = block_of(batch), random_weights(layers.config)
+    module = layers.build(block)
+    tell(f"compiled in {time.monotonic() - began:.0f} s")
+    module.build_model()
+    tell(f"ready in {time.monotonic() - began:.0f} s")
+
+    def one(count: int) -> Row:
+        return layers.run(module, block, weights, count, position)
+
+    return forked(one, [1, batch])
+
+
+def forked(of: Callable[[int], Row], counts: list[int]) -> list[Row]:
+    """What a function gives for each count, in processes that share what it holds.
+
+    Raises:
+        RuntimeError: one of them failed.
+    """
+    context = get_context("fork")
+    found: SimpleQueue[tuple[int, Row | str]] = context.SimpleQueue()
+
+    def work(count: int) -> None:
+        try:
+            found.put((count, of(count)))
+        except Exception as error:
+            found.put((count, repr(error)))
+
+    for count in counts:
+        context.Process(target=work, args=(count,), daemon=True).start()
+    rows: dict[int, Row] = {}
+    for _ in counts:
+        count, row = found.get()
+        if not isinstance(row, Row):
+            raise RuntimeError(f"{count} sequences: {row}")
+        tell(f"{row.what}: {row.note}")
+        rows[count] = row
+    return [rows[count] for count in counts]
+
+
+def tell(what: str) -> None:
+    """Say how far it is, at once."""
+    print(what, file=sys.stderr, flush=True)
 
 
 def main() -> int:
@@ -187,9 +302,18 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--only", choices=("gpt2", "llama"), help="one model")
     parser.add_argument("--simulate", action="store_true", help="a narrow LLaMA, at position 255")
+    parser.add_argument("--wide", action="store_true", help="layers of the whole widths alone")
+    parser.add_argument("--layers", type=int, default=1, help="of --wide")
+    parser.add_argument("--vocab", type=int, default=1024, help="of --wide")
+    parser.add_argument(
+        "--channels", type=int, default=WIDE.channels, help="of --wide, with widths in proportion"
+    )
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows: list[Row] = []
+    if given.wide:
+        rows = simulated_wide(layers_of(given), given.batch, given.position)
+        return finish("llm_batch_wide", "Batch, whole widths", rows, given.json)
+    rows = list[Row]()
     if given.only != "llama":
         rows += of_gpt(given.batch, given.position)
     if given.only != "gpt2":

@@ -7,11 +7,12 @@ All 30 layers and 49,152 logits, W8A8 with steps of tokens, on the accelerator f
 in integers on a design of its own of the same width, or (--one) on the same one; the in-process engine, with
 ideal memories. First the integer reference says each answer greedily, by plain decoding, with prompt lookup,
 with the draft head and with both, 8 rows a pass, and every step is kept with the keys and values that were
-there before it. The texts have to be the same. Then the steps are simulated, each from its keys and values,
-by so many processes, until ``--seconds`` are over: logits, what the rows end in, and keys and values are
-compared, bit for bit. Of a way with a step that was not simulated, the prediction takes its place, and the
-table says how many these are. Passes behind the first, which takes the last of the prompt, count, with the
-head's steps between them; what the head takes of the prompt is told apart.
+there before it, while the designs are built. The texts have to be the same. Then steps are simulated, each
+from its keys and values, by so many processes that share a design; none begins that would not end before
+``--seconds`` of the whole program are over, were it as long as the longest of its kind. Logits, what the rows
+end in, and keys and values are compared, bit for bit. Of a way with a step that was not simulated, the
+prediction takes its place, and the table says how many these are. Passes behind the first, which takes the
+last of the prompt, count, with the head's steps between them; what the head takes of it is told apart.
 """
 
 from __future__ import annotations
@@ -21,13 +22,11 @@ import statistics
 import sys
 import time
 import warnings
-from argparse import Namespace
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from multiprocessing import get_context
-from multiprocessing.queues import SimpleQueue
 
 import numpy as np
 
@@ -48,6 +47,7 @@ from allo.designs.llm.wide.block.tokens.ended import Ended
 from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_blocks import Simulated, Taken, build_blocks
 from benchmarks.llm_draft_cycles import BLOCK, WIDE
+from benchmarks.llm_side_by_side import Design, Models, Result, Step
 from benchmarks.llm_speculation import LOOKUP, MEASURED, integers
 from benchmarks.llm_wide import cpu_seconds
 
@@ -59,48 +59,6 @@ SAID, DEPTH = 4096, 2
 LIMIT, GOAL, U280_LUT = 0.03, 1.6, 1_303_680
 KEY = "blocks.smollm2.whole"
 MODEL, HEAD, ONE = "model", "head", "one"
-Numbers = SimpleQueue[int | None]
-Found = SimpleQueue[tuple[int, Taken | Exception]]
-Result = tuple[str, dict[str, int], float, list[Taken]]
-"""Of a design: its name, resources, clock in MHz, and what its steps took."""
-Models = dict[str, Simulated]
-"""What a design runs, by name."""
-APART = {MODEL: (MODEL,), HEAD: (HEAD,)}
-"""Designs, and what each of them runs."""
-
-
-@dataclass(slots=True)
-class Step:
-    """A step to simulate: its rows, and the keys and values that were there before.
-
-    Attributes:
-        counts: whether it counts for the speed of its way.
-        taken: what it took, once it was simulated.
-    """
-
-    design: str
-    rows: Rows
-    spoken: int
-    given: Ended | None
-    kept: dict[str, np.ndarray]
-    counts: bool = True
-    taken: Taken | None = None
-
-    @property
-    def is_simulated(self) -> bool:
-        """Whether its cycles are not those foretold."""
-        return self.taken is not None and self.taken.cycles > 0
-
-    @property
-    def cycles(self) -> int:
-        """Simulated, or else foretold."""
-        assert self.taken is not None
-        return self.taken.cycles or self.taken.foretold
-
-    def before(self) -> dict[str, np.ndarray]:
-        """Keys and values, up to those of the step itself."""
-        entries = int(self.rows.before[0])
-        return {name: array[:, :entries] for name, array in self.kept.items()}
 
 
 @dataclass(slots=True)
@@ -215,56 +173,6 @@ def weights_of(loaded: Checkpoint, asked: list[tuple[str, list[int]]]) -> Weight
     return Weights(weights, quantize_head(head, samples, WIDE.block, SAID), next(iter(loaded.ends)))
 
 
-def simulate(models: Models, step: Step) -> Taken:
-    """Simulate a step, and compare everything that it writes."""
-    simulated = models[step.design]
-    simulated.resume(step.before())
-    simulated.step(step.rows, step.spoken, step.given)
-    simulated.same_cache()
-    return simulated.steps[-1]
-
-
-def working(models: Models, steps: list[Step], asked: Numbers, found: Found) -> None:
-    """Take numbers of steps until None comes; what a step fails with is told, too."""
-    while (at := asked.get()) is not None:
-        try:
-            found.put((at, simulate(models, steps[at])))
-        except Exception as error:
-            found.put((at, error))
-
-
-def simulate_all(models: Models, steps: list[Step], workers: int, seconds: float) -> list[Taken]:
-    """Simulate steps in their order by so many processes, which share the design, until time is up.
-
-    Returns:
-        What each step took, or what is foretold, with no cycles.
-
-    Raises:
-        RuntimeError: something that a step wrote is not that of the reference.
-    """
-    context, until = get_context("fork"), time.monotonic() + seconds
-    asked: Numbers = context.SimpleQueue()
-    found: Found = context.SimpleQueue()
-    foretold = [models[s.design].foretell(s.rows, s.spoken) for s in steps]
-    taken = [Taken(len(s.rows), 0, n, 0) for s, n in zip(steps, foretold, strict=True)]
-    left, under_way = iter(range(len(steps))), 0
-    for _ in range(min(workers, len(steps))):
-        context.Process(target=working, args=(models, steps, asked, found), daemon=True).start()
-        asked.put(next(left))
-        under_way += 1
-    while under_way:
-        at, one = found.get()
-        if isinstance(one, Exception):
-            raise one
-        taken[at], under_way = one, under_way - 1
-        note = f"{one.rows} rows, {one.cycles} cycles, {one.foretold} foretold"
-        print(f"{steps[at].design} {at}: {note}", file=sys.stderr, flush=True)
-        next_one = next(left, None) if time.monotonic() < until else None
-        asked.put(next_one)
-        under_way += next_one is not None
-    return taken
-
-
 def models_of(name: str, weights: Weights) -> Models:
     """A design, and what it runs."""
     if name == ONE:
@@ -275,17 +183,6 @@ def models_of(name: str, weights: Weights) -> Models:
         return {name: Simulated(built, of, shared) for name, of, shared in pairs}
     of, block = {MODEL: (weights.model, BLOCK), HEAD: (weights.head, entered(weights.model))}[name]
     return {name: Simulated(build_blocks(of.config, WIDE, block), of)}
-
-
-def on_design(
-    name: str, weights: Weights, steps: list[Step], workers: int, seconds: float
-) -> Result:
-    """Build a design, simulate its steps, and tell what it is and what they took."""
-    warnings.simplefilter("ignore")
-    models = models_of(name, weights)
-    taken = simulate_all(models, steps, workers, seconds)
-    report = next(iter(models.values())).built.module.report
-    return name, report.resources, report.fmax_mhz, taken
 
 
 def in_turn(said: list[Said], designs: tuple[str, ...]) -> list[Step]:
@@ -351,7 +248,7 @@ def sizes(results: list[Result]) -> list[Row]:
     """What the designs take of a device, estimated."""
     rows = []
     for name, resources, mhz, *_ in results:
-        figures = {f"{KEY}.{name}.{kind}": n for kind, n in resources.items()}
+        figures: dict[str, float] = {f"{KEY}.{name}.{kind}": n for kind, n in resources.items()}
         figures[f"{KEY}.{name}.mhz"] = round(mhz)
         note = ", ".join(f"{n:,} {kind}" for kind, n in resources.items()) + f", {mhz:.0f} MHz"
         what = f"the {name}, estimated"
@@ -359,19 +256,14 @@ def sizes(results: list[Result]) -> list[Row]:
     return rows
 
 
-def simulated_on(
-    designs: dict[str, tuple[str, ...]], weights: Weights, said: list[Said], given: Namespace
-) -> list[Result]:
-    """Simulate the steps of designs side by side, each of which runs some models, and keep what they took."""
-    steps = {name: found for name, runs in designs.items() if (found := in_turn(said, runs))}
-    with ProcessPoolExecutor(len(steps), get_context("fork")) as pool:
-        begun = [
-            pool.submit(on_design, name, weights, found, given.workers, given.seconds)
-            for name, found in steps.items()
-        ]
-        results = [each.result() for each in begun]
-    for name, *_, taken in results:
-        for step, one in zip(steps[name], taken, strict=True):
+def simulated_on(designs: list[Design], said: list[Said]) -> list[Result]:
+    """Simulate the steps of designs side by side, and keep what they took."""
+    steps = [in_turn(said, each.runs) for each in designs]
+    for each, mine in zip(designs, steps, strict=True):
+        each.asked.put(mine)
+    results = [each.result() for each in designs]
+    for (*_, taken), mine in zip(results, steps, strict=True):
+        for step, one in zip(mine, taken, strict=True):
             step.taken = one
     return results
 
@@ -385,9 +277,10 @@ def main() -> int:
     parser.add_argument("--tokens", type=int, default=16, help="of an answer at most")
     parser.add_argument("--layers", type=int, default=30)
     parser.add_argument("--workers", type=int, default=1, help="processes of the model's design")
-    parser.add_argument("--seconds", type=float, default=1e9, help="of simulation")
+    parser.add_argument("--seconds", type=float, default=1e9, help="of all of it")
     parser.add_argument("--one", action="store_true", help="head and model in one design")
     given = parser.parse_args()
+    until = time.monotonic() + given.seconds
     warnings.simplefilter("ignore")
     loaded = shortened(load_checkpoint(packaged(SMOLLM2)), given.layers)
     assert loaded.tokenizer is not None and loaded.chat is not None
@@ -397,10 +290,14 @@ def main() -> int:
         for words in MEASURED[kind][-given.each :]
     ]
     weights = weights_of(loaded, asked)
+    runs = {ONE: (MODEL, HEAD)} if given.one else {MODEL: (MODEL,), HEAD: (HEAD,)}
+    designs = [Design(name, of, partial(models_of, name, weights)) for name, of in runs.items()]
+    for each in designs:
+        each.begin(given.workers, until)
     with ProcessPoolExecutor(given.workers, get_context("fork")) as pool:
         pairs = [(way, each) for way in given.ways for each in asked]
         said = list(pool.map(partial(weights.say, given.tokens), *zip(*pairs, strict=True)))
-    results = simulated_on({ONE: (MODEL, HEAD)} if given.one else APART, weights, said, given)
+    results = simulated_on(designs, said)
     rows = [
         row for kind in given.kinds for row in rows_of(kind, [o for o in said if o.kind == kind])
     ]
