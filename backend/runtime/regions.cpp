@@ -175,8 +175,16 @@ bool Engine::blocked(Process& process, int number, Time t) {
   return false;
 }
 
+// A step waits, and what the process does later with it.
+bool Engine::halted(Process& process, int number, Time t) {
+  if (process.halted == kNever) process.halted = t;
+  return blocked(process, number, t);
+}
+
 void Engine::passed(Process& process, int number, Time t) {
   process.waits_for = -1;
+  if (process.halted != kNever) process.stood += t - process.halted;
+  process.halted = kNever;
   if (t > process.reached) {
     channels[number].stalled += t - process.reached;
     if (keeps_waits) waits.push_back({number, process.reached, t});
@@ -186,17 +194,22 @@ void Engine::passed(Process& process, int number, Time t) {
 
 // --- processes -------------------------------------------------------------------------------
 
-bool Engine::act(int number, Time t) {
+bool Engine::go(int number, Time t) {
   Process& process = processes[number];
   if (!process.running || process.waits_for == -2) return true;
-  if (process.waits_for == -4 && !granting_) return true;
   while (true) {
     if (process.record >= process.trace.size) {
+      if (settling_) wake(number, std::max(process.cursor, t + 1));
+      if (settling_) return true;
       hungry = number;
       return false;
     }
     const std::int32_t* record = process.trace.records + 2 * process.record;
     std::int32_t code = record[0], argument = record[1];
+    if (process.gated && process.cursor - 1 > t && (code == kSettle || code == kEnd)) {
+      wake(number, process.cursor - 1);
+      return true;
+    }
     if (code == kSettle) {
       int channel = process.channels[argument];
       // Its words may have left long before the process comes to its end.
@@ -214,6 +227,11 @@ bool Engine::act(int number, Time t) {
       continue;
     }
     if (code == kEnd) {
+      if (process.gated && process.cursor - 1 == t && !settling_) {
+        process.goes_on = true;
+        acts(number, t);
+        return true;
+      }
       process.running = false;
       process.record = argument ? 0 : process.record + 1;
       finish(process.entity, process.cursor - 1);
@@ -230,8 +248,20 @@ bool Engine::act(int number, Time t) {
       ++process.record;
       continue;
     }
+    const std::int32_t* variant = code < 0 ? nullptr : process.variants[code];
+    if (variant && variant[0] == kAsks) {
+      auto& asked = process.later[process.cursor - process.stood];
+      for (int each = 0; each < variant[1]; ++each) asked.push_back({Later::kAsk, variant[2 + each]});
+      ++process.record;
+      continue;
+    }
     if (process.cursor > t) {
       wait_for(number, process.cursor);
+      return true;
+    }
+    if (process.gated && code == kCall && !settling_) {
+      process.goes_on = true;
+      acts(number, t);
       return true;
     }
     if (code == kCall) {
@@ -239,32 +269,28 @@ bool Engine::act(int number, Time t) {
       start(process.children[argument], process.cursor);
       return true;
     }
-    const std::int32_t* variant = process.variants[code];
     if (process.place == 0) process.reached = process.cursor;
     bool over = variant[0] == kSteps ? steps(process, variant + 1, t) : pipe(process, variant + 1, t);
     if (!over) {
       if (process.cursor > t && process.waits_for == -1) wait_for(number, process.cursor);
       return true;
     }
-    process.place = 0;
-    if (++process.turn >= argument) {
-      process.turn = 0;
-      ++process.record;
-    }
+    repeated(process, argument);
   }
 }
 
-// Whether a process is served at all ports that it asks for in this cycle.
-bool Engine::granted(const Process& process, const std::int32_t* asks, int count, Time t) const {
-  for (int each = 0; each < count; ++each) {
-    const Client& client = clients[process.clients[asks[2 * each + 1]]];
-    if (!client.waits) continue;
-    for (int number : ports[client.port]) {
-      const Client& other = clients[number];
-      if (other.rank < client.rank && other.asked == t) return false;
-    }
-  }
-  return true;
+// A variant has been run once more, of so many times.
+void Engine::repeated(Process& process, std::int32_t times) {
+  process.place = 0;
+  if (++process.turn < times) return;
+  process.turn = 0;
+  ++process.record;
+}
+
+bool Engine::act(int number, Time t) {
+  bool fed = go(number, t);
+  if (processes[number].gated) look_ahead(number, t);
+  return fed;
 }
 
 bool Engine::steps(Process& process, const std::int32_t* code, Time t) {
@@ -280,25 +306,9 @@ bool Engine::steps(Process& process, const std::int32_t* code, Time t) {
         if (process.cursor > t && process.place < count) return false;
         continue;
       case kAsk:
-        clients[process.clients[op[1]]].asked = t;
+        process.later[t - process.stood].push_back({Later::kAsk, op[1]});
         ++process.place;
         continue;
-      case kGranted:
-        if (process.grant != t) {
-          process.grant = t;
-          at(t, kGrant, static_cast<int>(&process - processes.data()));
-          process.waits_for = -4;
-          return false;
-        }
-        process.waits_for = -1;
-        if (granted(process, op - 2 * op[1], op[1], t)) {
-          ++process.place;
-          continue;
-        }
-        // The same again in the next cycle.
-        process.place -= op[1];
-        process.cursor = t + 1;
-        return false;
       case kLate:
         ++process.place;
         if (process.begun == t) {
@@ -317,14 +327,14 @@ bool Engine::steps(Process& process, const std::int32_t* code, Time t) {
         break;
       case kGet:
         channel = process.channels[op[1]];
-        if (!can_get(channels[channel], t)) return blocked(process, channel, t);
+        if (!can_get(channels[channel], t)) return halted(process, channel, t);
         if (!fifos[channels[channel].fifo].had_word(t)) process.begun = t;
         passed(process, channel, t);
         get(channel, t);
         break;
       case kPut:
         channel = process.channels[op[1]];
-        if (!can_put(channels[channel], t)) return blocked(process, channel, t);
+        if (!can_put(channels[channel], t)) return halted(process, channel, t);
         passed(process, channel, t);
         put(channel, t);
         break;
@@ -368,43 +378,18 @@ bool Engine::pipe(Process& process, const std::int32_t* code, Time t) {
     process.reached = process.cursor;
     return false;
   }
-  for (int each = 0; each < fronts; ++each) {
-    const std::int32_t* op = front + 4 * each;
-    int number = process.channels[op[1]];
-    if (op[0] == kPromised) {
-      channels[number].promised += op[2];
-      if (channels[number].called) pump_at(t + 1, number);
-    }
-    if (op[3] && op[0] == kTake) get(number, t);
-    if (op[3] && op[0] == kGive) put(number, t);
+  if (!process.gated) {
+    issue(process, code, t);
+    return true;
   }
-  for (int each = 0; each < places; ++each) {
-    Channel& channel = channels[process.channels[place[2 * each]]];
-    channel.kept += place[2 * each + 1];
-  }
-  const std::int32_t* timed = place + 2 * places;
-  // Gets from buffers, puts into them, and places that are not used: channel and cycle of each.
-  for (int part = 0; part < 3; ++part) {
-    std::int32_t count = *timed++;
-    for (int each = 0; each < count; ++each, timed += 2) {
-      int number = process.channels[timed[0]];
-      Channel& channel = channels[number];
-      Time when = t + timed[1];
-      if (part == 0) {
-        channel.consumptions.push_back(when);
-        pump_at(when + 1, number);
-      } else if (part == 1) {
-        bool first = channel.coming.empty();
-        channel.coming.push_back(when);
-        if (first) out_at(when, number);
-      } else {
-        channel.returns.push(when + 1);
-      }
-    }
-  }
-  process.issued = t;
-  process.cursor = process.reached = t + ii;
-  return true;
+  // Its first requests are those of this cycle, and whether they are granted decides.
+  const std::int32_t* asks = rest + 1 + 2 * places;
+  for (int part = 0; part < 3; ++part) asks += 1 + 2 * *asks;
+  for (int each = 0; each < *asks; ++each)
+    if (!asks[2 + 2 * each]) ask(process.clients[asks[1 + 2 * each]], t);
+  process.issues = true;
+  acts(static_cast<int>(&process - processes.data()), t);
+  return false;
 }
 
 Status Engine::run() {
@@ -423,10 +408,7 @@ Status Engine::run() {
       channel.out = kNever;
       out(event.index, now);
     } else if (event.rank == kGrant) {
-      granting_ = true;
-      bool fed = act(event.index, now);
-      granting_ = false;
-      if (!fed) return Status::kHungry;
+      settle(now);
     } else if (processes[event.index].wake == now) {
       processes[event.index].wake = kNever;
       if (!act(event.index, now)) return Status::kHungry;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <queue>
 #include <vector>
 
@@ -22,8 +23,8 @@ constexpr Time kNever = -(Time(1) << 60);
 enum Record : std::int32_t { kWait = -1, kDrain = -2, kCall = -3, kEnd = -4, kSettle = -5 };
 
 // What a variant of a body is made of; see variants.py, which writes it.
-enum Kind : std::int32_t { kSteps = 0, kPipe = 1 };
-enum Step : std::int32_t { kGet, kPut, kAdvance, kAsk, kLate, kGranted, kTryGet, kTryPut, kSee };
+enum Kind : std::int32_t { kSteps = 0, kPipe = 1, kAsks = 2 };
+enum Step : std::int32_t { kGet, kPut, kAdvance, kAsk, kLate, kTryGet, kTryPut, kSee };
 enum Front : std::int32_t { kTake, kGive, kPromised };
 
 enum class Status : std::int32_t { kDone = 0, kDeadlock = 1, kHungry = 2, kTooLong = 3, kTooMuch = 4 };
@@ -99,16 +100,28 @@ struct Trace {
   std::int64_t size = 0;
 };
 
-// A process at a port of a memory; those of the port with lower ranks are served first.
+// A process or a region at a port of a memory; those of the port with lower ranks are served first.
 struct Client {
-  int port = 0, rank = 0;
+  int entity = -1;
+  int port = -1, rank = 0;  // no port where it is asked for on behalf of the client above alone
   bool waits = false;
+  int above = -1;  // the client through which the region around asks when this one does
   Time asked = kNever;
+};
+
+// What a process does when so many cycles have passed in which it did not stand still.
+struct Later {
+  enum What : std::int32_t { kAsk, kConsume, kPut, kSkip } what;
+  int index;  // of a client or a channel
 };
 
 struct Process {
   std::vector<std::int32_t> clients;  // of this process, by the numbers in variants
-  Time grant = kNever;  // the cycle in which it has asked for ports, and is to hear of them
+  // One that may stand still for a port (regions_ports.cpp): what it does later, by cycles less those in which
+  // it stood still; since when a step waits, which keeps all of that back; what it wants to do in a cycle.
+  bool gated = false, issues = false, goes_on = false;
+  std::map<Time, std::vector<Later>> later;
+  Time stood = 0, halted = kNever, acts = kNever, stopped = kNever;
   std::vector<const std::int32_t*> variants;
   std::vector<std::int32_t> channels;  // of this process, by the numbers in variants
   std::vector<std::int32_t> children;
@@ -146,6 +159,8 @@ struct Entity {
   bool region = false;
   int index = 0, parent = -1, slot = 0;
   Time start = kNever, done = kNever;
+  std::vector<std::int32_t> clients, inside;  // its clients; all processes that stand still when it does
+  Time asks = kNever;
 };
 
 struct Wait {
@@ -180,7 +195,9 @@ class Engine {
   enum Rank : int { kPump = 0, kProcess = 1, kOut = 2, kGrant = 3 };
   Agenda agenda_;
   int top_ = -1;
-  bool granting_ = false;  // all processes have asked for the ports that they want in this cycle
+  bool settling_ = false;  // all processes have asked for the ports that they want in this cycle
+  Time settles_ = kNever;
+  std::vector<int> asking_, acting_;  // entities that ask in this cycle, processes that do what a port may delay
 
   void start(int entity, Time t);
   void finish(int entity, Time t);
@@ -204,10 +221,21 @@ class Engine {
   void put(int channel, Time t);
   void attempt(Process& process, const std::int32_t* op, Time t);
   bool act(int process, Time t);
+  bool go(int process, Time t);
+  void repeated(Process& process, std::int32_t times);
   bool steps(Process& process, const std::int32_t* code, Time t);
-  bool granted(const Process& process, const std::int32_t* asks, int count, Time t) const;
   bool pipe(Process& process, const std::int32_t* code, Time t);
+  void issue(Process& process, const std::int32_t* code, Time t);
+  void gate();
+  void ask(int client, Time t);
+  void acts(int process, Time t);
+  void look_ahead(int process, Time t);
+  bool granted(const Client& client, Time t) const;
+  void stand_still(int process, Time t);
+  void settle(Time t);
+  void do_later(const Later& what, Time t);
   bool blocked(Process& process, int channel, Time t);
+  bool halted(Process& process, int channel, Time t);
   void passed(Process& process, int channel, Time t);
 };
 

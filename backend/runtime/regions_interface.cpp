@@ -8,7 +8,7 @@ using allo::Engine;
 
 extern "C" {
 
-std::int32_t allo_regions_abi() { return 4; }
+std::int32_t allo_regions_abi() { return 5; }
 Engine* allo_regions_new() { return new Engine(); }
 void allo_regions_free(Engine* engine) { delete engine; }
 
@@ -61,14 +61,17 @@ void allo_regions_channel(Engine* engine, std::int32_t entity, std::int32_t fifo
   ends.push_back(number);
 }
 
-// The next client of a process, at a port that is made where it is new.
-void allo_regions_client(Engine* engine, std::int32_t entity, std::int32_t port,
-                         std::int32_t rank, std::int32_t waits) {
+// The next client of a process or a region, at a port that is made where it is new, or -1; its number.
+std::int32_t allo_regions_client(Engine* engine, std::int32_t entity, std::int32_t port,
+                                 std::int32_t rank, std::int32_t waits, std::int32_t above) {
   int number = static_cast<int>(engine->clients.size());
-  engine->clients.push_back({port, rank, waits != 0, allo::kNever});
+  engine->clients.push_back({entity, port, rank, waits != 0, above, allo::kNever});
   if (port >= static_cast<int>(engine->ports.size())) engine->ports.resize(port + 1);
-  engine->ports[port].push_back(number);
-  engine->processes[engine->entities[entity].index].clients.push_back(number);
+  if (port >= 0) engine->ports[port].push_back(number);
+  auto& owner = engine->entities[entity];
+  owner.clients.push_back(number);
+  if (!owner.region) engine->processes[owner.index].clients.push_back(number);
+  return number;
 }
 
 void allo_regions_variants(Engine* engine, std::int32_t entity, const std::int32_t* code,

@@ -18,15 +18,18 @@ void Engine::begin(int top) {
     channel.stalled = 0;
   }
   for (auto& client : clients) client.asked = kNever;
+  asking_.clear();
+  acting_.clear();
+  settles_ = kNever;
+  gate();
   for (auto& process : processes) {
-    process.grant = kNever;
     process.record = process.turn = 0;
     process.place = 0;
     process.running = false;
     process.waits_for = -1;
     process.wake = kNever;
   }
-  for (auto& entity : entities) entity.start = entity.done = kNever;
+  for (auto& entity : entities) entity.start = entity.done = entity.asks = kNever;
   waits.clear();
   agenda_.clear();
   now = 0;
@@ -49,6 +52,10 @@ void Engine::start(int number, Time t) {
     process.waits_for = -1;
     process.place = 0;
     process.turn = 0;
+    process.later.clear();
+    process.stood = 0;
+    process.halted = process.acts = process.stopped = kNever;
+    process.issues = process.goes_on = false;
     for (int channel : process.channels) {
       if (channels[channel].putting) continue;
       channels[channel].clear();

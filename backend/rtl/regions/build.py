@@ -12,7 +12,7 @@ from ..compiled import CompiledModule
 from ..graph.prune import bodies_of, regions_of
 from ..graph.regions import Call
 from ..plan.stream_order import buffer_words
-from .clients import set_clients
+from .clients import Joining
 from .follow.code import FunctionCode, Run
 from .follow.instances import MANY, ChannelPlace, FifoPlace, Frame, Inputs, Nested, Process
 from .follow.needs import Needs, find_needs
@@ -54,7 +54,6 @@ class Build:
     timed: bool = False
     endless: bool = False
     root: Process | Nested | None = None
-    _ports: int = 0
     _outer: list[Queue] = field(default_factory=list)
     _codes: dict[str, FunctionCode] = field(default_factory=dict)
     _runs: dict[str, Run] = field(default_factory=dict)
@@ -85,6 +84,7 @@ class Build:
             self.root = self._region(self.top, outer, self._outer, -1, 0, ())
         else:
             self.root = self._process(self.top, outer, (-1, 0), (), None, endless=False)
+        Joining(self.engine, timed=self.timed).join(self.root)
 
     def _fifo(self, place: FifoPlace) -> int:
         self.fifos.append(place)
@@ -123,8 +123,6 @@ class Build:
             nested.queues.append(Queue())
             self.queue_fifo[id(nested.queues[-1])] = fifos[-1]
         refuse_shared(self.modules, module, self.needs[name].arrays)
-        ports = self._ports
-        self._ports += len(graph.ports)
         never = [m.endless or self.modules[m.module].interface.endless for m in graph.members]
         self.endless |= bool(never) and all(never) and parent < 0
         for position, member in enumerate(graph.members):
@@ -148,7 +146,6 @@ class Build:
                     called=member.callee,
                 )
                 self._set_producers(node, nested, member)
-                set_clients(self.engine, node, graph, position, ports)
             nested.members.append((member, node))
             self.engine.add_member(entity, node.entity, never[position], member.early, member.after)
         for need in graph.needs:

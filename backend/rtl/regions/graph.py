@@ -67,6 +67,22 @@ class PortUser:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedPort:
+    """A port of a memory in a region, with the members that use it; those in front are served first.
+
+    ``place``: the region's own array parameter, bank and port that it is, None for a memory inside.
+    """
+
+    users: tuple[PortUser, ...]
+    place: tuple[int, int, int] | None = None
+
+    @property
+    def crowded(self) -> bool:
+        """Whether some members may ask for it in the same cycle."""
+        return any(user.waits for user in self.users)
+
+
+@dataclass(frozen=True, slots=True)
 class RegionGraph:
     """A region.
 
@@ -75,7 +91,7 @@ class RegionGraph:
         turns: values of the iterator of a region that is a loop, None for any other.
         needs: of such a region (first, second, distance): how many iterations the second member may be ahead
             of the end of the first's.
-        ports: users of ports that some may ask for in the same cycle; those in front are served first.
+        ports: ports that some may ask for in the same cycle, and all ports of its array parameters.
         external: whether arrays outside of the design make members wait.
     """
 
@@ -83,5 +99,5 @@ class RegionGraph:
     streams: tuple[Stream, ...]
     turns: range | None = None
     needs: tuple[tuple[int, int, int], ...] = ()
-    ports: tuple[tuple[PortUser, ...], ...] = ()
+    ports: tuple[SharedPort, ...] = ()
     external: bool = False

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from allo.dialects.processes.native_libraries import load_library
 
-_ABI = 4
+_ABI = 5
 _LIBRARY = "liballo_regions.so"
-_SOURCES = ("regions.cpp", "regions_starts.cpp", "regions_interface.cpp")
+_SOURCES = ("regions.cpp", "regions_starts.cpp", "regions_ports.cpp", "regions_interface.cpp")
 _HEADERS = ("regions.hpp", "regions_agenda.hpp")
 WAIT, DRAIN, CALL, END, SETTLE = -1, -2, -3, -4, -5
 """Records of traces that are no variants of bodies."""
@@ -93,9 +93,17 @@ class Engine:
         flags = int(putting), buffer, late, int(called)
         self._call.allo_regions_channel(self._handle, entity, fifo, *flags)
 
-    def add_client(self, entity: int, port: int, rank: int, waits: bool) -> None:
-        """The next port of a memory that a process asks for; lower ranks are served first."""
-        self._call.allo_regions_client(self._handle, entity, port, rank, int(waits))
+    def add_client(self, entity: int, port: int, rank: int, waits: bool, above: int) -> int:
+        """The next port of a memory that a process or a region asks for; its number.
+
+        Args:
+            port: one of the region around, -1 for a port that its users never ask for at once.
+            rank: lower ones are served first.
+            waits: whether another one may be served in its place.
+            above: the client through which the region around asks for it, -1 for none.
+        """
+        row = port, rank, int(waits), above
+        return int(self._call.allo_regions_client(self._handle, entity, *row))
 
     def add_child(self, entity: int, child: int) -> None:
         """A region that a process calls."""

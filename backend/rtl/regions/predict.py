@@ -256,15 +256,14 @@ class RegionModel:
             start, end = int(starts[region.entity]), int(ends[region.entity])
             function = region.module.function
             where = place_text(function.place)
-            took = region.cycles if region.beside else end - start
-            report = RegionReport(function.name, ".".join(region.path), where, took)
+            report = RegionReport(function.name, ".".join(region.path), where, end - start)
             for number in region.fifos:
                 fifo = build.fifos[number]
                 empty, full = (int(count) for count in waits[number])
                 size = int(depths[number]), fifo.width
                 held = int(most[number]), int(words[number])
                 report.fifos.append(FifoReport(fifo.label, *size, *held, full, empty))
-            for _, node in region.members if not region.beside else ():
+            for _, node in region.members:
                 if isinstance(node, Process):
                     over = int(ends[node.entity])
                     own = int(lost[node.number])

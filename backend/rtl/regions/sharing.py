@@ -12,7 +12,7 @@ from .refusal import Unforeseen
 def refuse_shared(
     modules: Mapping[str, CompiledModule], module: CompiledModule, deciding: Collection[int]
 ) -> None:
-    """Refuse ports that processes wait for, and memories that decide and that some write beside others.
+    """Refuse memories that decide and that some write beside others.
 
     Args:
         deciding: numbers of the arrays whose words decide.
@@ -23,15 +23,7 @@ def refuse_shared(
     graph = module.graph
     assert graph is not None
     users: dict[int, list[Member]] = {}
-    crowded = {user.member for users in graph.ports for user in users}
-    for place, member in enumerate(graph.members):
-        nested = modules[member.module].graph is not None
-        alone = place not in crowded and not graph.external
-        if member.shares and (nested or alone):
-            raise Unforeseen(
-                f"{member.callee} waits for ports of memories that others use in the same cycle",
-                member.place or module.function.place,
-            )
+    for member in graph.members:
         for number in member.arrays:
             users.setdefault(number, []).append(member)
     for number, members in users.items():

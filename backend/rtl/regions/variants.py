@@ -16,8 +16,8 @@ from ..graph.prune import bodies_of
 from ..graph.regions import Function
 from ..plan.stream_order import direct_of, front_of, operations_of, words_of
 
-STEPS, PIPE = 0, 1
-GET, PUT, ADVANCE, ASK, LATE, GRANTED, TRY_GET, TRY_PUT, SEE = range(9)
+STEPS, PIPE, ASKS = 0, 1, 2
+GET, PUT, ADVANCE, ASK, LATE, TRY_GET, TRY_PUT, SEE = range(8)
 TAKE, GIVE, PROMISED = range(3)
 
 
@@ -129,7 +129,7 @@ def steps_code(
                 rows.append((step_of(node), channels[node.stream.number]))
         if time in shape.late:
             rows.append((LATE, 0))
-        rows += asks(asked.get(time, ()))
+        rows += [(ASK, client) for client in asked.get(time, ())]
     rows.append((ADVANCE, shape.body.depth - at))
     return [STEPS, len(rows), *(number for row in rows for number in row)]
 
@@ -181,17 +181,14 @@ def requests_of(shape: Shape, holds: int, clients: Mapping[Place, int]) -> dict[
     return {time: sorted(numbers) for time, numbers in found.items()}
 
 
-def asks(clients: Sequence[int]) -> list[tuple[int, int]]:
-    """Ask for ports in a cycle, and go on when all are granted."""
-    return [*((ASK, client) for client in clients), (GRANTED, len(clients))] if clients else []
-
-
 def _left_out(shape: Shape, holds: int) -> set[int]:
     """Numbers of the operations whose conditions do not hold."""
     return {node.number for n, node in enumerate(shape.conditions) if not holds >> n & 1}
 
 
-def pipe_code(shape: Shape, holds: int, channels: Sequence[int]) -> list[int]:
+def pipe_code(
+    shape: Shape, holds: int, channels: Sequence[int], clients: Mapping[Place, int]
+) -> list[int]:
     """An iteration of a body whose iterations overlap, which waits in front of the pipeline."""
     body, left_out = shape.body, _left_out(shape, holds)
     direct, operations = direct_of(body), operations_of(body)
@@ -220,7 +217,9 @@ def pipe_code(shape: Shape, holds: int, channels: Sequence[int]) -> list[int]:
         puts += [(node.time, channel) for node in nodes if node.number not in left_out]
         skipped += [(time, channel) for time in _skipped(nodes, left_out)]
     timed: list[int] = []
-    for rows in (gets, puts, skipped):
+    asked = requests_of(shape, holds, clients)
+    asks = [(time, client) for time, numbers in asked.items() for client in numbers]
+    for rows in (gets, puts, skipped, asks):
         rows.sort(key=lambda row: row[0])
         timed += [len(rows), *(n for time, channel in rows for n in (channel, time))]
     head = [PIPE, body.ii, body.depth, len(front) // 4, *front]

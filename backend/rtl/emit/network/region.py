@@ -23,7 +23,7 @@ from ...plan.holds import NOTHING, Holds
 from ...read.records import FunctionRecord, MemType, Op, argument_width, element_width
 from ...read.storage import array_for_local, array_for_parameter
 from ...read.stream_ops import stream_of, stream_of_type
-from ...regions.graph import Given, PortUser, RegionGraph, Turn
+from ...regions.graph import Given, PortUser, RegionGraph, SharedPort, Turn
 from ...regions.graph import Member as Joined
 from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
@@ -227,8 +227,8 @@ class RegionCompiler:
             turns = range(loop.first, loop.first + loop.step * loop.trips, loop.step)
         order = {id(instance): number for number, instance in enumerate(self._instances)}
         ports = tuple(
-            tuple(PortUser(order[id(user[0])], user[1:4], user[4]) for user in users)
-            for users in memories.crowds()
+            SharedPort(tuple(PortUser(order[id(i)], at, waits) for i, at, waits in users), place)
+            for place, users in memories.shared()
         )
         external = bool(self._external)
         return RegionGraph(members, tuple(self._streams), turns, needs, ports, external)

@@ -8,7 +8,7 @@ array are one memory, where that has ports enough for all that run at once, or e
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
@@ -21,6 +21,8 @@ from ..memory.ram import RamPort, RamUse, port_prefix, ram_bank
 from .instances import Instance, all_earlier, never_same_copy
 
 PORTS = 2
+PortRow = tuple[Instance, tuple[int, int, int], bool]
+"""A user of a port: its instance, the array parameter, bank and port of it, whether it may wait."""
 
 
 @dataclass(slots=True)
@@ -146,22 +148,23 @@ class SharedPorts:
             return False
         return id(a) not in self._earlier[id(b)] and id(b) not in self._earlier[id(a)]
 
-    def crowds(self) -> list[list[tuple[Instance, int, int, int, bool]]]:
-        """The users of each port that some may ask for in one cycle, those that are served first in front.
+    def shared(self) -> Iterator[tuple[tuple[int, int, int] | None, list[PortRow]]]:
+        """Ports that some may ask for in one cycle, and those of the region's array parameters.
 
-        A user: its instance, the position of its array parameter, bank and port of it, whether it may wait.
+        Of each the position of the parameter, with bank and port, None for a memory inside; and its users,
+        those that are served first in front.
         """
-        found = []
-        for (number, _, _), users in self._users.items():
+        positions = {array.number: at for at, array in enumerate(self._function.parameters)}
+        for (number, bank, port), users in self._users.items():
             array = self._function.arrays[number]
             waits = [
                 any(self._meet(client, other, array) for other in users[:place])
                 for place, client in enumerate(users)
             ]
-            if any(waits):
+            if any(waits) or number in positions:
                 rows = zip(users, waits, strict=True)
-                found.append([(c.instance, c.position, c.bank, c.number, w) for c, w in rows])
-        return found
+                found = [(c.instance, (c.position, c.bank, c.number), w) for c, w in rows]
+                yield (positions[number], bank, port) if number in positions else None, found
 
     def declare(self, interface: Interface) -> None:
         """Make the ports of array parameters and join the users of every port."""

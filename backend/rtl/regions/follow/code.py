@@ -157,10 +157,12 @@ class FunctionCode(BodyCode):
         with self._fresh():
             holds = self._body(body)
         self._filling = None
-        if self._asks(body) and body.runs_on:
-            self._line(f"T.overlap({self._own('P', body.nodes[0].place)})")
-        if any(node.stream is not None for node in body.nodes) or self._asks(body):
+        self._refuse_overlap(body)
+        if any(node.stream is not None for node in body.nodes):
             self._emit(body, STEPS, holds)
+        elif self._asks(body):
+            self._line(f"T.note({self._shape(body, STEPS)}, {holds}, 0)")
+            self._line(f"T.flush({body.stay})")
         else:
             self._wait(str(body.stay))
 
@@ -244,13 +246,7 @@ class FunctionCode(BodyCode):
             self._line("K = 0")
         if tried := _tries(body):
             self._refuse_tries(leaf, tried, waits)
-        if self._asks(body):
-            if waits and body.overlaps:
-                raise Unforeseen(
-                    "a pipeline waits for streams and for ports of memories", leaf.place
-                )
-            if leaf.gap or body.runs_on:
-                self._line(f"T.overlap({self._own('P', leaf.place)})")
+        self._refuse_overlap(body)
         kind = PIPE if body.overlaps else STEPS
         if not leaf.levels:
             with self._block("while True:"):
@@ -266,6 +262,13 @@ class FunctionCode(BodyCode):
             self._end_of_leaf(leaf, waits)
             return
         self._nest(leaf, waits, kind)
+
+    def _refuse_overlap(self, body: Body) -> None:
+        """Refuse what asks for ports while something follows it that may ask streams without waiting."""
+        if self.timed and self._asks(body) and body.runs_on:
+            raise Unforeseen(
+                "what asks streams follows a pipeline that waits for ports", body.nodes[0].place
+            )
 
     def _refuse_tries(self, leaf: Leaf, tried: Node, waits: bool) -> None:
         """Refuse to follow iterations that ask streams without waiting, and do not begin at known cycles."""
@@ -391,14 +394,12 @@ class FunctionCode(BodyCode):
             if body.overlaps:
                 self._line(f"T.drain({body.depth})")
             return
-        if leaf.gap:
-            runs = _trips(leaf.levels[: leaf.outer])
-            self._wait(f"(K - 1) * {body.ii} + {(runs - 1) * leaf.gap + body.stay}")
-            return
+        gaps = (_trips(leaf.levels[: leaf.outer]) - 1) * leaf.gap
+        cycles = f"(K - 1) * {body.ii} + {gaps + body.stay}"
         if self._asks(body) or _tries(body):
-            self._line(f"T.flush((K - 1) * {body.ii} + {body.stay})")
-            return
-        self._wait(f"(K - 1) * {body.ii} + {body.stay}")
+            self._line(f"T.flush({cycles})")
+        else:
+            self._wait(cycles)
 
     # --- calls -----------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from ..graph import Given, Member, RegionGraph, Turn
 from ..native import Engine
 from ..refusal import Unforeseen
 from ..variants import Place
-from .beside import Asking, Wanted, together
 from .code import FunctionCode, Run
 from .needs import Needs
 from .tracer import Budget, Clients, Hand, Queue, Tracer
@@ -255,10 +254,7 @@ class Nested:
     """A region in the design, and what joins its members.
 
     Attributes:
-        wanted: the ports of each member, where it is followed as a part of the process that calls it, as it
-            waits for its ports.
         joined: ports of the caller's that its arrays are joined to, None where no call of it is known yet.
-        cycles: of such a region, those of its last run where it waits for none of the caller's ports.
     """
 
     def __init__(
@@ -273,8 +269,6 @@ class Nested:
         self.members: list[tuple[Member, Process | Nested]] = []
         self.queues: list[Queue] = []
         self.number = -1
-        self.cycles = 0
-        self.wanted: list[list[Wanted]] = []
         self.joined: dict[Place, int] | None = None
         self.build: Whole | None = None
         self._arrays: dict[int, Words] = {}
@@ -288,27 +282,9 @@ class Nested:
         scalars: Sequence[int],
     ) -> Iterator[Any]:
         """A process runs the region."""
-        if self.beside:
-            return self._beside(tracer, arrays, scalars)
         tracer.call(self.number)
         self.run(arrays, scalars)
         return self._ending() if self.build is not None and self.build.timed else iter(())
-
-    def _beside(
-        self, tracer: Tracer, arrays: Sequence[Words | None], scalars: Sequence[int]
-    ) -> Iterator[Any]:
-        """Its members, which wait for nothing but ports, begin in one cycle."""
-        memories = _with_given(self._arrays, self.module, arrays)
-        asking: list[Asking] = []
-        for (member, node), places in zip(self.members, self.wanted, strict=True):
-            assert isinstance(node, Process) and node.frame is not None
-            given, values = self._given(member, memories, scalars, 0)
-            own = tracer.beside()
-            yield from node.frame.life(own, given, (), (), values)
-            asking.append(Asking(own.asked, own.now, places))
-        asked, self.cycles = together(asking)
-        tracer.ask(asked, tracer.now + 1)
-        tracer.wait(self.cycles + 1)
 
     def _given(
         self, member: Member, memories: Mapping[int, Words], scalars: Sequence[int], turn: int
@@ -326,11 +302,6 @@ class Nested:
     def _ending(self) -> Iterator[Any]:
         while not self.over:
             yield self
-
-    @property
-    def beside(self) -> bool:
-        """Whether it is followed as a part of the process that calls it."""
-        return bool(self.wanted)
 
     @property
     def processes(self) -> Iterator[Process]:

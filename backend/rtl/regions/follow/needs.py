@@ -54,19 +54,13 @@ def find_needs(modules: Mapping[str, CompiledModule]) -> dict[str, Needs]:
 def _region(module: CompiledModule, found: Mapping[str, Needs], needs: Needs) -> None:
     assert module.graph is not None
     _share_parameters(module, needs)
-    for users in module.graph.ports:
-        for user in users:
+    for port in module.graph.ports:
+        for user in port.users if port.crowded or port.place in needs.places else ():
             found[module.graph.members[user.member].module].places.add(user.place)
     for member in module.graph.members:
         inner = found[member.module]
         _join(inner.streams, needs.streams, member.streams)
         _join_parameters(inner, needs, member.arrays)
-        inner.places |= {
-            (position, *rest)
-            for position, number in enumerate(member.arrays)
-            for at, *rest in needs.places
-            if module.function.parameters[at].number == number
-        }
         for position, scalar in enumerate(member.scalars):
             if position in inner.args and isinstance(scalar, Given):
                 needs.args.add(scalar.position)

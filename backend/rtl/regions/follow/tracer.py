@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from allo.dialects.diagnostics import SourcePlace
-
 from ..native import CALL, DRAIN, END, SETTLE, WAIT, Ints, Longs
 from ..refusal import Unforeseen
 from ..variants import (
+    ASKS,
     GET,
     PIPE,
     STEPS,
     Part,
     Place,
     Shape,
-    asks,
     part_code,
     pipe_code,
     requests_of,
@@ -79,16 +77,11 @@ class Tracer:
     Attributes:
         full: whether it has gone on for long enough.
         answer: whether what it has asked for last, without waiting, was there.
-        steady: whether it waits for ports of memories alone. What it asks for is then kept by cycles from its
-            start, and written at its end, so that what it does may overlap.
-        now: of such a process, the cycles behind its start.
     """
 
     def __init__(self, budget: Budget) -> None:
         self.full = False
         self.answer = 0
-        self.steady = False
-        self.now = 0
         self._budget = budget
         self._left = CHUNK
         self._runs = 0
@@ -122,10 +115,6 @@ class Tracer:
         times: int,
     ) -> None:
         """A body runs ``times``; ``holds``: the conditions of its operations, as bits."""
-        if self.steady:
-            self.note(clients, body, holds, 0)
-            self.now += body[0].body.stay
-            return
         key = (body, holds, channels, clients)
         variant = self._keys.get(key)
         if variant is None:
@@ -145,29 +134,12 @@ class Tracer:
         self, clients: Clients, body: tuple[Shape, int | Part], holds: int, begin: int
     ) -> None:
         """An iteration that waits for no stream begins so many cycles behind the first, and asks."""
-        self.ask(requests_of(body[0], holds, clients.places), self.now + begin)
-
-    def beside(self) -> Tracer:
-        """That of a steady process which is followed as a part of this one."""
-        found = Tracer(self._budget)
-        found.steady = True
-        return found
-
-    @property
-    def asked(self) -> dict[int, set[int]]:
-        """What a steady process has asked for so far, by cycles from its start."""
-        return self._asked
-
-    def ask(self, asked: Mapping[int, Collection[int]], begin: int) -> None:
-        """Ask for ports by cycles from a cycle on."""
-        for time, numbers in asked.items():
+        for time, numbers in requests_of(body[0], holds, clients.places).items():
             self._asked.setdefault(begin + time, set()).update(numbers)
 
     def flush(self, cycles: int) -> None:
-        """Iterations that were noted run, in so many cycles where all ports are granted at once."""
-        if self.steady:
-            self.now += cycles
-            return
+        """Iterations that were noted run; so many cycles later, where all ports are granted at once, others
+        follow, while the last ones may still ask."""
         at, self._at = self._at, 0
         for time in sorted(self._asked):
             self.wait(time - at)
@@ -236,9 +208,6 @@ class Tracer:
 
     def wait(self, cycles: int) -> None:
         """Some cycles pass."""
-        if self.steady:
-            self.now += cycles
-            return
         if self._last == WAIT and 0 <= self._records[-1] + cycles < 1 << 30:
             self._records[-1] += cycles
             return
@@ -261,25 +230,12 @@ class Tracer:
 
     def end(self, *, again: bool) -> None:
         """The process has ended; ``again``: its next run is the same."""
-        if self.steady:
-            cycles, self.now, self.steady = self.now, 0, False
-            self.flush(cycles)
-            self.steady = True
         self._add(END, int(again))
 
     def stuck(self, channel: int) -> None:
         """It waits for a word that nobody gives."""
         key = ("stuck", channel)
         self._add(self._keys.setdefault(key, len(self._keys)), 1)
-
-    def overlap(self, place: SourcePlace | None) -> None:
-        """What asks for ports goes on while what follows it runs.
-
-        Raises:
-            Unforeseen: the process waits for streams, too.
-        """
-        if not self.steady:
-            raise Unforeseen("a pipeline that others follow waits for ports of memories", place)
 
     def check(self) -> None:
         """Many iterations have been followed that pass no words."""
@@ -310,14 +266,13 @@ class Tracer:
             elif what == "try":
                 code += [STEPS, 1, *rest]
             elif what == "asks":
-                rows = asks(rest)
-                code += [STEPS, len(rows), *(number for row in rows for number in row)]
+                code += [ASKS, len(rest), *rest]
             else:
                 (shape, kind), (holds, channels, clients) = what, rest
                 if isinstance(kind, Part):
                     code += part_code(shape, kind, holds, channels)
                 elif kind == PIPE:
-                    code += pipe_code(shape, holds, channels)
+                    code += pipe_code(shape, holds, channels, clients.places)
                 else:
                     code += steps_code(shape, holds, channels, clients.places)
         return np.array(code, np.int32), np.array(starts, np.int64)
@@ -350,7 +305,6 @@ class Hand:
         "flush",
         "note",
         "others",
-        "overlap",
         "replay",
         "settle",
         "tracer",
@@ -371,7 +325,6 @@ class Hand:
         self.wait, self.drain, self.flush = tracer.wait, tracer.drain, tracer.flush
         self.attempt = tracer.attempt
         self.settle, self.check, self.replay = tracer.settle, tracer.check, tracer.replay
-        self.overlap = tracer.overlap
 
     @property
     def full(self) -> bool:
