@@ -1,9 +1,10 @@
 """Cycles of regions foretold from their schedules, against those that simulation counts.
 
-scripts/python benchmarks/region_cycles.py [--seeds N] [--family NAME …] [--suite FOLDER …]
+scripts/python benchmarks/region_cycles.py [--seeds N] [--family NAME …] [--suite FOLDER … [--jobs N]]
 
-The regions of the gallery and of the library's systolic arrays, random networks of the tests, and random
-programs of the fuzzer: networks, cells, memories handed over, ports. Each is built once, foretold with the
+The regions of the gallery and of the library's systolic arrays, random networks and crowded regions of the
+tests, random programs of the fuzzer (networks, cells, memories handed over, ports), and language models on
+several devices with links between them. Each is built once, foretold with the
 inputs of a call, and simulated with the same inputs by the in-process engine; every tenth by Verilator,
 too. A region counts as equal where the cycles are the same, or where both deadlock. One that the model
 refuses is counted with its reason, and a wrong one makes the benchmark fail.
@@ -31,6 +32,13 @@ import numpy as np
 
 import allo.dataflow as df
 from allo.designs.gallery.catalogue import ENTRIES
+from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.devices import build as llm_devices
+from allo.designs.llm.devices.link import AURORA_100G, ETHERNET_10G, pace_of
+from allo.designs.llm.devices.memories import deal
+from allo.designs.llm.devices.parameters import Devices
+from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.random_weights import random_weights
 from allo.errors import AlloError, DeadlockError, PredictionError
 from allo.ir.types import int8, int32
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
@@ -40,6 +48,7 @@ from tests.fuzz.generator.make import make_program
 from tests.fuzz.generator.values import inputs
 from tests.fuzz.runner.evaluate import customized
 from tests.fuzz.runner.space import namespace
+from tests.regions import crowds
 from tests.regions.held import OUT
 
 Case = tuple[Callable[[], Any], Callable[[], list[Any]]]
@@ -47,6 +56,9 @@ Case = tuple[Callable[[], Any], Callable[[], list[Any]]]
 SEEDS, EACH = 40, 10
 FUZZED = ("networks", "cells", "handed", "ports", "forever", "tries")
 LIMIT = 200_000
+MODEL = GPTConfig(layers=2, d=32, heads=4, ffn=64, context=8, vocab=21)
+WIDE = Wide(channels=2, lanes=8, vector=4, heads=1, prefetch=32, parts=4)
+"""The model of the devices, and the accelerator on each."""
 
 
 @dataclass(slots=True)
@@ -140,6 +152,35 @@ def _networks(seeds: int) -> Iterator[tuple[str, Case]]:
         yield f"network {seed}", (build, lambda make=given: [a.copy() for a in make()])
 
 
+def _crowds(seeds: int) -> Iterator[tuple[str, Case]]:
+    for seed in range(5000, 5000 + seeds):
+
+        def build(seed: int = seed) -> Any:
+            made = crowds.schedule_of(seed)
+            return made.build(target="verilog", simulator="jit", max_cycles=LIMIT)
+
+        yield f"crowd {seed}", (build, lambda seed=seed: crowds.arguments_of(seed))
+
+
+def _devices(seeds: int) -> Iterator[tuple[str, Case]]:
+    del seeds
+    clock_mhz, weights = 200, random_weights(MODEL, seed=7)
+    for link in (AURORA_100G, ETHERNET_10G):
+        for shape in ((2, 1, 1), (1, 2, 2), (2, 2, 2)):
+
+            def build(devices: Devices = Devices(*shape, 2, link)) -> Any:
+                pace = pace_of(devices.link, clock_mhz, 4 * WIDE.vector)
+                made = llm_devices.schedule(MODEL, WIDE, devices, pace)
+                return made.build(target="verilog", simulator="jit", clock_mhz=clock_mhz)
+
+            def given(devices: Devices = Devices(*shape, 2, link)) -> list[Any]:
+                tokens = np.array([3, 20][: devices.sequences], np.int32)
+                arrays = deal(weights, WIDE, devices).arguments()
+                return [np.tile(tokens, (devices.tensor, 1)), 0, *arrays]
+
+            yield f"devices {shape}, {link.name}", (build, given)
+
+
 def _fuzzed(kind: str) -> Callable[[int], Iterator[tuple[str, Case]]]:
     def programs(seeds: int) -> Iterator[tuple[str, Case]]:
         for seed in range(7000, 7000 + seeds):
@@ -159,6 +200,8 @@ FAMILIES: dict[str, Callable[[int], Iterator[tuple[str, Case]]]] = {
     "gallery": _gallery,
     "library": _library,
     "random networks": _networks,
+    "random crowds": _crowds,
+    "devices": _devices,
     **{f"fuzzed {kind}": _fuzzed(kind) for kind in FUZZED},
 }
 
@@ -176,8 +219,8 @@ def measure(family: str, seeds: int) -> Row:
     return _row(family, tally)
 
 
-def of_tests(folder: str) -> Row:
-    """Compare the regions that the tests of a folder run.
+def of_tests(folder: str, jobs: int = 1) -> Row:
+    """Compare the regions that the tests of a folder run, in so many processes.
 
     Raises:
         RuntimeError: a test failed.
@@ -185,6 +228,7 @@ def of_tests(folder: str) -> Row:
     with tempfile.TemporaryDirectory() as made:
         out = Path(made, "calls.jsonl")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.regions.held", folder]
+        command += ["-n", str(jobs)] if jobs > 1 else []
         done = subprocess.run(command, cwd=ROOT, env={**os.environ, OUT: str(out)}, check=False)
         if done.returncode:
             raise RuntimeError(f"pytest {folder} ended with {done.returncode}.")
@@ -223,8 +267,9 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--family", choices=list(FAMILIES), action="append")
     parser.add_argument("--suite", nargs="+", default=[], metavar="FOLDER", help="of tests")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that run tests")
     chosen = parser.parse_args()
-    rows = [of_tests(folder) for folder in chosen.suite]
+    rows = [of_tests(folder, chosen.jobs) for folder in chosen.suite]
     if not chosen.suite or chosen.family:
         rows += [measure(family, chosen.seeds) for family in chosen.family or FAMILIES]
     return finish("region_cycles", "Cycles of regions, foretold and counted", rows, chosen.json)

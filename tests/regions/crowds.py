@@ -5,6 +5,8 @@ from __future__ import annotations
 import linecache
 import random
 
+import numpy as np
+
 import allo.dataflow as df
 from allo.customize import Schedule
 
@@ -70,23 +72,22 @@ def _loop(rng: random.Random, iv: str, p: int, step: str) -> list[str]:
 def _inner(rng: random.Random, name: str, p: int, rows: str, loops: list[str]) -> list[str]:
     """A region of two processes, one of which gives words to the other."""
     loops += [f"{name}_{k}_0:i" for k in ("left", "right") if rng.random() < 0.6]
-    given = rng.choice((f"a[{p}, i]", "i * 5", f"a[{p}, i] + b[{p}, i]"))
+    given = rng.choice((f"a[{p}, i]", "i * 5", f"a[{p}, i] * 3"))
     taken = rng.choice((f"a[{p}, {WORDS - 1} - i]", "1"))
-    left = "A, B" if "b" in given else "A" if "a" in given else ""
-    names = {"A, B": f"a: {rows}, b: {rows}", "A": f"a: {rows}", "": ""}
-    right = "A, B" if "a" in taken else "B"
+    left = ("A", f"a: {rows}") if "a" in given else ("", "")
+    right = ("A, B", f"a: {rows}, b: {rows}") if "a" in taken else ("B", f"b: {rows}")
     return [
         "@df.region()",
         f"def {name}(A: {rows}, B: {rows}):",
         f"    t: Stream[int32, {rng.choice((1, 3))}]",
         "",
-        f"    @df.kernel(mapping=[1], args=[{left}])",
-        f"    def {name}_left({names[left]}):",
+        f"    @df.kernel(mapping=[1], args=[{left[0]}])",
+        f"    def {name}_left({left[1]}):",
         f"        for i in range({WORDS}):",
         f"            t.put({given})",
         "",
-        f"    @df.kernel(mapping=[1], args=[{right}])",
-        f"    def {name}_right({'b: ' + rows if right == 'B' else names[right]}):",
+        f"    @df.kernel(mapping=[1], args=[{right[0]}])",
+        f"    def {name}_right({right[1]}):",
         f"        for i in range({WORDS}):",
         f"            b[{p}, i] = t.get() + {taken}",
         "",
@@ -106,3 +107,9 @@ def schedule_of(seed: int) -> Schedule:
     for loop in loops:
         s.pipeline(loop)
     return s
+
+
+def arguments_of(seed: int) -> list[np.ndarray]:
+    """Arrays for a call."""
+    rows = source_of(seed)[0].count("    def p")
+    return [np.arange(rows * WORDS, dtype=np.int32).reshape(rows, WORDS) for _ in range(2)]

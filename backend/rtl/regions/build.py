@@ -188,8 +188,6 @@ class Build:
     ) -> Frame:
         """The frame of a function, with its channels, and those of what it calls."""
         module, code = self.modules[name], self.code_of(name)
-        if module.interface.bounds:
-            raise Unforeseen("it checks subscripts while it runs", module.function.place)
         frame = Frame(process, module, code)
         self.timed |= code.timed
         for stream, fifo in zip(module.function.streams, fifos, strict=True):
