@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "regions_agenda.hpp"
@@ -106,6 +107,7 @@ struct Client {
   int port = -1, rank = 0;  // no port where it is asked for on behalf of the client above alone
   bool waits = false;
   int above = -1;  // the client through which the region around asks when this one does
+  bool logged = false;  // whether the cycles in which it is served are kept
   Time asked = kNever;
 };
 
@@ -178,6 +180,7 @@ class Engine {
   std::vector<Region> regions;
   std::vector<Entity> entities;
   std::vector<Wait> waits;
+  std::vector<std::pair<std::int32_t, Time>> served;  // clients, and when
   Time limit = 0, now = 0, end = kNever;
   std::int64_t most_events = 0;
   bool keeps_waits = false;
@@ -228,6 +231,7 @@ class Engine {
   void issue(Process& process, const std::int32_t* code, Time t);
   void gate();
   void ask(int client, Time t);
+  void serve(int client, Time t);
   void acts(int process, Time t);
   void look_ahead(int process, Time t);
   bool granted(const Client& client, Time t) const;

@@ -8,7 +8,7 @@ using allo::Engine;
 
 extern "C" {
 
-std::int32_t allo_regions_abi() { return 5; }
+std::int32_t allo_regions_abi() { return 6; }
 Engine* allo_regions_new() { return new Engine(); }
 void allo_regions_free(Engine* engine) { delete engine; }
 
@@ -63,9 +63,10 @@ void allo_regions_channel(Engine* engine, std::int32_t entity, std::int32_t fifo
 
 // The next client of a process or a region, at a port that is made where it is new, or -1; its number.
 std::int32_t allo_regions_client(Engine* engine, std::int32_t entity, std::int32_t port,
-                                 std::int32_t rank, std::int32_t waits, std::int32_t above) {
+                                 std::int32_t rank, std::int32_t waits, std::int32_t above,
+                                 std::int32_t logged) {
   int number = static_cast<int>(engine->clients.size());
-  engine->clients.push_back({entity, port, rank, waits != 0, above, allo::kNever});
+  engine->clients.push_back({entity, port, rank, waits != 0, above, logged != 0, allo::kNever});
   if (port >= static_cast<int>(engine->ports.size())) engine->ports.resize(port + 1);
   if (port >= 0) engine->ports[port].push_back(number);
   auto& owner = engine->entities[entity];
@@ -186,6 +187,16 @@ void allo_regions_times(const Engine* engine, std::int64_t* starts, std::int64_t
     *starts++ = entity.start;
     *ends++ = entity.done;
   }
+}
+
+// The clients whose cycles are kept, and the cycles in which they were served, in the order of these.
+std::int64_t allo_regions_served(const Engine* engine, std::int64_t* rows) {
+  if (rows)
+    for (const auto& [client, time] : engine->served) {
+      *rows++ = client;
+      *rows++ = time;
+    }
+  return static_cast<std::int64_t>(engine->served.size());
 }
 
 std::int64_t allo_regions_waits(const Engine* engine, std::int64_t* rows) {

@@ -38,6 +38,10 @@ void Engine::ask(int number, Time t) {
   at(t, kGrant, 0);
 }
 
+void Engine::serve(int client, Time t) {
+  if (clients[client].logged) served.emplace_back(client, t);
+}
+
 // A process does something in this cycle, unless it stands still.
 void Engine::acts(int number, Time t) {
   if (processes[number].acts == t) return;
@@ -118,7 +122,9 @@ void Engine::issue(Process& process, const std::int32_t* code, Time t) {
                  part < 3 ? process.channels[timed[0]] : timed[0]};
       if (!process.gated || (!timed[1] && part < 3))
         do_later(what, t + timed[1]);
-      else if (timed[1])
+      else if (!timed[1])
+        serve(process.clients[timed[0]], t);
+      else
         process.later[t + timed[1] - process.stood].push_back(what);
     }
   }
@@ -162,7 +168,10 @@ void Engine::settle(Time t) {
     while (process.halted == kNever && !process.later.empty() &&
            process.later.begin()->first + process.stood <= t) {
       for (const Later& what : process.later.begin()->second)
-        if (what.what != Later::kAsk) do_later(what, t);
+        if (what.what == Later::kAsk)
+          serve(process.clients[what.index], t);
+        else
+          do_later(what, t);
       process.later.erase(process.later.begin());
     }
     if (!process.issues) continue;

@@ -31,6 +31,7 @@ void Engine::begin(int top) {
   }
   for (auto& entity : entities) entity.start = entity.done = entity.asks = kNever;
   waits.clear();
+  served.clear();
   agenda_.clear();
   now = 0;
   end = kNever;

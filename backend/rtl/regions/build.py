@@ -16,11 +16,11 @@ from .clients import Joining
 from .follow.code import FunctionCode, Run
 from .follow.instances import MANY, ChannelPlace, FifoPlace, Frame, Inputs, Nested, Process
 from .follow.needs import Needs, find_needs
+from .follow.races import Races
 from .follow.tracer import CHUNK, Budget, Queue
 from .graph import Member
 from .native import Engine, Ints
 from .refusal import Unforeseen
-from .sharing import refuse_shared
 
 
 @dataclass(slots=True)
@@ -44,6 +44,7 @@ class Build:
     budget: Budget
     inputs: Inputs
     again: bool = False
+    races: Races = field(default_factory=Races)
     engine: Engine = field(default_factory=Engine)
     needs: dict[str, Needs] = field(default_factory=dict)
     fifos: list[FifoPlace] = field(default_factory=list)
@@ -84,7 +85,7 @@ class Build:
             self.root = self._region(self.top, outer, self._outer, -1, 0, ())
         else:
             self.root = self._process(self.top, outer, (-1, 0), (), None, endless=False)
-        Joining(self.engine, timed=self.timed).join(self.root)
+        Joining(self.engine, self.races, timed=self.timed).join(self.root)
 
     def _fifo(self, place: FifoPlace) -> int:
         self.fifos.append(place)
@@ -122,7 +123,6 @@ class Build:
             nested.fifos.append(fifos[-1])
             nested.queues.append(Queue())
             self.queue_fifo[id(nested.queues[-1])] = fifos[-1]
-        refuse_shared(self.modules, module, self.needs[name].arrays)
         never = [m.endless or self.modules[m.module].interface.endless for m in graph.members]
         self.endless |= bool(never) and all(never) and parent < 0
         for position, member in enumerate(graph.members):

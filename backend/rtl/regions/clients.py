@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..graph.prune import regions_of
+from ..graph.prune import bodies_of, regions_of
 from ..graph.regions import Call
 from .follow.instances import Frame, Nested, Process
+from .follow.needs import is_raced, mark_of
+from .follow.races import Races
 from .native import Engine
 from .refusal import Unforeseen
 from .variants import Place
@@ -19,8 +21,9 @@ class Joining:
         timed: whether what is found without waiting decides.
     """
 
-    def __init__(self, engine: Engine, *, timed: bool) -> None:
+    def __init__(self, engine: Engine, races: Races, *, timed: bool) -> None:
         self._engine = engine
+        self._races = races
         self._timed = timed
         self._ports = 0
 
@@ -70,11 +73,24 @@ class Joining:
         numbers = {client: number for number, client in enumerate(clients.values())}
         self._frame(process.frame, clients, numbers)
 
-    def _frame(
-        self, frame: Frame, clients: Mapping[Place, int], numbers: Mapping[int, int]
-    ) -> None:
+    def _mark(self, frame: Frame, numbers: dict[int, int]) -> None:
+        """Keep the cycles of accesses that decide by them."""
+        process, needs = frame.process, frame.code.needs
+        nodes = [node for body in bodies_of(frame.module.function.root) for node in body.nodes]
+        for node in nodes if needs.raced else ():
+            if not is_raced(node, needs):
+                continue
+            if self._timed:
+                what = "an array decides that several processes use at once, and one asks streams"
+                raise Unforeseen(what, node.place)
+            client = self._engine.add_client(process.entity, -1, 0, False, -1, logged=True)
+            numbers[client] = frame.clients.places[mark_of(node)] = len(numbers)
+            self._races.clients[client] = process.entity, numbers[client]
+
+    def _frame(self, frame: Frame, clients: Mapping[Place, int], numbers: dict[int, int]) -> None:
         """``numbers``: those of a process's clients in its variants."""
         frame.clients.places = {place: numbers[client] for place, client in clients.items()}
+        self._mark(frame, numbers)
         parameters = [array.number for array in frame.module.function.parameters]
         for region in regions_of(frame.module.function.root):
             inner = frame.callees.get(region.callee) if isinstance(region, Call) else None

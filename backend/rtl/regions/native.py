@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from allo.dialects.processes.native_libraries import load_library
 
-_ABI = 5
+_ABI = 6
 _LIBRARY = "liballo_regions.so"
 _SOURCES = ("regions.cpp", "regions_starts.cpp", "regions_ports.cpp", "regions_interface.cpp")
 _HEADERS = ("regions.hpp", "regions_agenda.hpp")
@@ -42,7 +42,7 @@ def _library() -> ctypes.CDLL:
     library = load_library(
         _LIBRARY, _SOURCES, _HEADERS, "the model of regions", lambda lib: _is_current(lib)
     )
-    for name in ("new", "end", "events", "last", "moves", "waits"):
+    for name in ("new", "end", "events", "last", "moves", "served", "waits"):
         getattr(library, f"allo_regions_{name}").restype = (
             ctypes.c_void_p if name == "new" else ctypes.c_int64
         )
@@ -93,7 +93,9 @@ class Engine:
         flags = int(putting), buffer, late, int(called)
         self._call.allo_regions_channel(self._handle, entity, fifo, *flags)
 
-    def add_client(self, entity: int, port: int, rank: int, waits: bool, above: int) -> int:
+    def add_client(
+        self, entity: int, port: int, rank: int, waits: bool, above: int, *, logged: bool = False
+    ) -> int:
         """The next port of a memory that a process or a region asks for; its number.
 
         Args:
@@ -101,8 +103,9 @@ class Engine:
             rank: lower ones are served first.
             waits: whether another one may be served in its place.
             above: the client through which the region around asks for it, -1 for none.
+            logged: whether the cycles in which it is served are kept.
         """
-        row = port, rank, int(waits), above
+        row = port, rank, int(waits), above, int(logged)
         return int(self._call.allo_regions_client(self._handle, entity, *row))
 
     def add_child(self, entity: int, child: int) -> None:
@@ -222,6 +225,13 @@ class Engine:
         starts, ends = np.zeros(self.entities, np.int64), np.zeros(self.entities, np.int64)
         self._call.allo_regions_times(self._handle, _pointer(starts), _pointer(ends))
         return starts, ends
+
+    def served(self) -> Longs:
+        """Clients whose cycles are kept, and the cycles in which they were served."""
+        count = int(self._call.allo_regions_served(self._handle, None))
+        rows = np.zeros((count, 2), np.int64)
+        self._call.allo_regions_served(self._handle, _pointer(rows))
+        return rows
 
     def waits(self) -> Longs:
         """Every wait: channel, and the cycles from which and until which."""

@@ -19,6 +19,7 @@ from ..graph.regions import Function
 from .build import Build
 from .follow.instances import Inputs, Process
 from .follow.needs import deciding_inputs, find_needs
+from .follow.races import ROUNDS, Races
 from .follow.tracer import Budget, Hand
 from .live import Live, refuse_turns
 from .native import Engine, Longs, Status
@@ -141,9 +142,18 @@ class RegionModel:
             inputs = Inputs.none(modules[top])
         self._events = events
 
-        def begun() -> Build:
+        def begun(races: Races | None = None) -> Build:
             given = replace(inputs, arrays=deepcopy(inputs.arrays))
-            build = Build(modules, top, compiled.late, Budget(records), given, again, needs=needs)
+            build = Build(
+                modules,
+                top,
+                compiled.late,
+                Budget(records),
+                given,
+                again,
+                races or Races(),
+                needs=needs,
+            )
             build.make()
             if build.timed:
                 refuse_turns(build.regions)
@@ -152,7 +162,7 @@ class RegionModel:
             return build
 
         self._begun = begun
-        self._used = False
+        self._used = self._keeps = False
         self.build = begun()
         if self.build.endless and not inputs.rooms:
             raise Unforeseen(
@@ -183,12 +193,19 @@ class RegionModel:
         Raises:
             Unforeseen: more happens than the model is allowed to follow.
         """
-        engine = self.build.engine
-        engine.set_depths(self.depths if depths is None else depths)
-        if self.build.timed:
-            status = Live(self.build).run(limit, self._events)
+        status = self._once(depths, limit)
+        for _ in range(ROUNDS if self.build.races.clients else 0):
+            races = self.build.races
+            known, right = races.found(self.build.engine.served())
+            if right and not (races.cut and status is Status.HUNGRY):
+                break
+            more = races.guesses * (2 if right else 1)
+            self.build = self._begun(Races(known, more))
+            status = self._once(depths, limit)
         else:
-            status = self._run(engine, limit)
+            if self.build.races.clients:
+                raise Unforeseen("words that processes load and store at once decide too often")
+        engine = self.build.engine
         if status is Status.TOO_MUCH:
             raise Unforeseen(
                 "more words pass than a report follows; `predict()` of the module does"
@@ -197,11 +214,19 @@ class RegionModel:
             return None if engine.last is None else engine.last + 1
         return engine.end if status is Status.DONE else None
 
+    def _once(self, depths: Longs | None, limit: int) -> Status:
+        engine = self.build.engine
+        engine.set_depths(self.depths if depths is None else depths)
+        engine.keep_waits(self._keeps)
+        if self.build.timed:
+            return Live(self.build).run(limit, self._events)
+        return self._run(engine, limit)
+
     def _run(self, engine: Engine, limit: int) -> Status:
         status = engine.run(self.build.top_entity, limit, self._events)
         while status is Status.HUNGRY:
             if not self.build.feed(engine.hungry()):
-                return Status.DEADLOCK
+                return Status.HUNGRY if self.build.races.cut else Status.DEADLOCK
             status = engine.resume()
         return status
 
@@ -215,10 +240,9 @@ class RegionModel:
         if self.build.timed and self._used:
             self.build = self._begun()
         self._used = True
-        engine = self.build.engine
-        engine.keep_waits(True)
+        self._keeps = True
         cycles = self.cycles(depths)
-        engine.keep_waits(False)
+        self._keeps = False
         if cycles is None:
             raise DeadlockError(
                 f"The processes of {self.build.name} wait for each other: {self.waits_for()}.",
@@ -314,7 +338,7 @@ def model_of(
         )
     with _told(compiled.modules[compiled.top].function, asked):
         model = RegionModel(compiled, inputs, again=again)
-        if model.build.timed and asked == "size_fifos":
+        if (model.build.timed or model.build.races.clients) and asked == "size_fifos":
             raise Unforeseen(
                 "its processes do other things with other depths of the FIFOs they ask"
             )

@@ -1,4 +1,4 @@
-"""Memories that several members of a region use, where the model does not know who is served when."""
+"""Memories that several members of a region use at once, and one of them stores to."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from collections.abc import Collection, Mapping
 
 from ..compiled import CompiledModule
 from .graph import Member
-from .refusal import Unforeseen
 
 
-def refuse_shared(
+def raced_arrays(
     modules: Mapping[str, CompiledModule], module: CompiledModule, deciding: Collection[int]
-) -> None:
-    """Refuse memories that decide and that some write beside others.
+) -> set[int]:
+    """Of the arrays of a region that decide, those whose words depend on who comes first.
 
     Args:
         deciding: numbers of the arrays whose words decide.
-
-    Raises:
-        Unforeseen: there is one.
     """
     graph = module.graph
     assert graph is not None
@@ -26,16 +22,14 @@ def refuse_shared(
     for member in graph.members:
         for number in member.arrays:
             users.setdefault(number, []).append(member)
+    found = set()
     for number, members in users.items():
         together = [m for m in members if not m.after]
         if number not in deciding or len(together) < 2 or graph.turns is not None:
             continue
         if _meet(modules, members, number):
-            name = module.function.arrays[number].name
-            raise Unforeseen(
-                f"the words of {name}, which several processes use at once, decide what they do",
-                module.function.place,
-            )
+            found.add(number)
+    return found
 
 
 def _meet(modules: Mapping[str, CompiledModule], members: Collection[Member], array: int) -> bool:

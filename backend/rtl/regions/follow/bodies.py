@@ -11,7 +11,7 @@ from ...graph.nodes import ASKS, Body, Node
 from ...operators.spec import Operator
 from ..refusal import Unforeseen
 from ..variants import Part, Request, ordered, shape_of, step_of
-from .needs import Needs, places_of
+from .needs import Needs, is_raced, places_of
 from .values import linear, logic, mask, signed, software, wire
 
 _FEW_LINES = 8
@@ -138,7 +138,7 @@ class BodyCode:
                 self._store(node)
             elif node.number in needs.nodes and not node.is_free and node.number not in self._known:
                 self._compute(node)
-            for number, place in places_of(node, self.module, needs.places):
+            for number, place in places_of(node, self.module, needs):
                 parts = self._asking(node, number)
                 requests.append(Request(node.time, place, len(asked) if parts else -1))
                 asked += [" and ".join(parts)] if parts else []
@@ -155,14 +155,13 @@ class BodyCode:
             found.append(self._value(access.predicate))
         if node.kind == "load" and access.gated and access.gate is not None:
             found.append(self._value(access.gate))
-        if access.bank is None and access.bank_node is not None:
+        if number >= 0 and access.bank is None and access.bank_node is not None:
             found.append(f"{self._value(access.bank_node)} == {number}")
         return found
 
     def _asks(self, body: Body) -> bool:
         """Whether a body asks for ports that others may ask for."""
-        places = self.needs.places
-        return any(places_of(node, self.module, places) for node in body.nodes)
+        return any(places_of(node, self.module, self.needs) for node in body.nodes)
 
     def _stream(self, node: Node) -> list[str]:
         assert node.stream is not None
@@ -248,6 +247,12 @@ class BodyCode:
 
     def _load(self, node: Node) -> None:
         array, place = self._address(node)
+        if is_raced(node, self.needs):
+            gate = node.access.gate if node.access is not None and node.access.gated else None
+            value = f"T.read({node.number}, {array}, {place})"
+            value = value if gate is None else f"{value} if {self._value(gate)} else 0"
+            self._line(f"v{node.number} = {value}")
+            return
         if place == "0":
             self._line(f"v{node.number} = {array}[0]")
             return
@@ -266,7 +271,10 @@ class BodyCode:
         with (
             self._block(f"if {self._value(access.predicate)}:") if access.predicate else _nothing()
         ):
-            self._line(f"{array}[{place}] = {value}")
+            if is_raced(node, self.needs):
+                self._line(f"T.write({node.number}, {array}, {place}, {value})")
+            else:
+                self._line(f"{array}[{place}] = {value}")
 
 
 def _bits(conditions: Sequence[str]) -> str:

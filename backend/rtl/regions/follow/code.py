@@ -20,6 +20,7 @@ from ...plan.cycles import region_cycles
 from ..refusal import Unforeseen
 from ..variants import PIPE, STEPS, ordered, shape_of
 from . import repeats, stepped
+from .behind import asked_behind
 from .bodies import BodyCode
 from .needs import Needs, places_of
 from .values import mask
@@ -285,7 +286,7 @@ class FunctionCode(BodyCode):
         return any(
             (node.stream is not None and node.predicate is not None)
             or self.answers(node)
-            or bool(places_of(node, self.module, self.needs.places))
+            or bool(places_of(node, self.module, self.needs))
             or (node.stream is not None and node.stream.number in self.needs.streams)
             or (node.stream is None and self._counts(node))
             for node in body.nodes
@@ -377,8 +378,21 @@ class FunctionCode(BodyCode):
             if found is not None:
                 if moving:
                     self._line(f"if E: {stepped.starts(moving)}")
+                self._ask_behind(leaf)
                 self._line("if E: break")
         self._filling = None
+
+    def _ask_behind(self, leaf: Leaf) -> None:
+        """Note what iterations have asked for behind the one that leaves the loop."""
+        counts = [level.trips for level in leaf.levels]
+        for behind, requests in asked_behind(leaf, self.module, self.needs).items():
+            if None in counts:
+                raise Unforeseen("a loop of an unknown length that is left early asks for ports")
+            more = f" and K + {behind - 1} < {_trips(leaf.levels)}" if counts else ""
+            made = shape_of(self.module.function, leaf.body, self.buffers, self._frozen, requests)
+            shape = self._own("S", (made, PIPE))
+            begin = f"(K + {behind - 1}) * {leaf.body.ii}"
+            self._line(f"if E{more}: T.note({shape}, 0, {begin})")
 
     def _final(self, store: Node, final: Node) -> None:
         """What the last iteration leaves in a register, which every other one leaves, too."""

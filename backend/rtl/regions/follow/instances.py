@@ -17,6 +17,7 @@ from ..refusal import Unforeseen
 from ..variants import Place
 from .code import FunctionCode, Run
 from .needs import Needs
+from .races import Enough, Races
 from .tracer import Budget, Clients, Hand, Queue, Tracer
 from .values import mask
 
@@ -82,6 +83,7 @@ class Whole(Protocol):
 
     engine: Engine
     budget: Budget
+    races: Races
     timed: bool
     modules: Mapping[str, CompiledModule]
     channels: list[ChannelPlace]
@@ -207,7 +209,7 @@ class Process:
         self.name = name
         self.place = place
         self.endless = endless
-        self.tracer = Tracer(build.budget)
+        self.tracer = Tracer(build.budget, entity, build.races)
         self.frame: Frame | None = None
         self.channels: list[ChannelPlace] = []
         self.children: list[Nested] = []
@@ -238,7 +240,7 @@ class Process:
         self.awaits = None
         try:
             self.awaits = next(self.life)
-        except StopIteration:
+        except (StopIteration, Enough):
             self.over = True
 
     def give_up(self) -> None:

@@ -10,6 +10,7 @@ from ...graph.nodes import Array, Node, Stream
 from ...graph.prune import bodies_of, regions_of
 from ...graph.regions import Call, If, Leaf, Loop, While
 from ..graph import Given
+from ..sharing import raced_arrays
 from ..variants import Place
 
 
@@ -22,6 +23,7 @@ class Needs:
             whose words decide.
         args, results: positions of scalar arguments and of results that do.
         places: ports of its array parameters that others may ask for in the same cycle.
+        raced: numbers of the arrays that decide, and that several processes use while one of them stores.
     """
 
     nodes: set[int] = field(default_factory=set)
@@ -30,11 +32,12 @@ class Needs:
     args: set[int] = field(default_factory=set)
     results: set[int] = field(default_factory=set)
     places: set[Place] = field(default_factory=set)
+    raced: set[int] = field(default_factory=set)
 
     @property
     def size(self) -> int:
         """How much is known to decide."""
-        held = self.nodes, self.arrays, self.streams, self.args, self.results
+        held = self.nodes, self.arrays, self.streams, self.args, self.results, self.raced
         return sum(map(len, held)) + len(self.places)
 
 
@@ -47,6 +50,7 @@ def find_needs(modules: Mapping[str, CompiledModule]) -> dict[str, Needs]:
             if module.graph is None:
                 _Function(module, found, found[name]).run()
             else:
+                found[name].raced |= raced_arrays(modules, module, found[name].arrays)
                 _region(module, found, found[name])
     return found
 
@@ -60,7 +64,8 @@ def _region(module: CompiledModule, found: Mapping[str, Needs], needs: Needs) ->
     for member in module.graph.members:
         inner = found[member.module]
         _join(inner.streams, needs.streams, member.streams)
-        _join_parameters(inner, needs, member.arrays)
+        _join_parameters(inner.arrays, needs.arrays, member.arrays)
+        _join_parameters(inner.raced, needs.raced, member.arrays)
         for position, scalar in enumerate(member.scalars):
             if position in inner.args and isinstance(scalar, Given):
                 needs.args.add(scalar.position)
@@ -70,8 +75,10 @@ def _region(module: CompiledModule, found: Mapping[str, Needs], needs: Needs) ->
 def _share_parameters(module: CompiledModule, needs: Needs) -> None:
     """Let both names of an array parameter, inside and outside of its module, be known to decide."""
     for position, array in enumerate(module.function.parameters):
-        if {parameter(position), array.number} & needs.arrays:
-            needs.arrays |= {parameter(position), array.number}
+        names = {parameter(position), array.number}
+        for numbers in (needs.arrays, needs.raced):
+            if names & numbers:
+                numbers |= names
 
 
 def _join(inner: set[int], outer: set[int], joined: Iterable[int]) -> None:
@@ -82,12 +89,12 @@ def _join(inner: set[int], outer: set[int], joined: Iterable[int]) -> None:
             outer.add(number)
 
 
-def _join_parameters(inner: Needs, outer: Needs, joined: Iterable[int]) -> None:
+def _join_parameters(inner: set[int], outer: set[int], joined: Iterable[int]) -> None:
     for position, number in enumerate(joined):
         key = parameter(position)
-        if key in inner.arrays or number in outer.arrays:
-            inner.arrays.add(key)
-            outer.arrays.add(number)
+        if key in inner or number in outer:
+            inner.add(key)
+            outer.add(number)
 
 
 def parameter(position: int) -> int:
@@ -157,7 +164,7 @@ class _Function:
             for node in body.nodes:
                 if node.stream is not None and node.predicate is not None:
                     yield node.predicate
-                if places_of(node, self._module, self._needs.places):
+                if places_of(node, self._module, self._needs):
                     yield from asking(node)
 
     def _spread(self) -> None:
@@ -203,7 +210,9 @@ class _Function:
         inner = self._found[self._module.callees[call.callee]]
         needs = self._needs
         _join(inner.streams, needs.streams, [stream.number for stream in call.streams])
-        _join_parameters(inner, needs, [array.number for array in call.arrays])
+        numbers = [array.number for array in call.arrays]
+        _join_parameters(inner.arrays, needs.arrays, numbers)
+        _join_parameters(inner.raced, needs.raced, numbers)
         self._stack += [call.scalars[position] for position in inner.args]
         for position, array in enumerate(call.arrays):
             own = _position(array, self._module)
@@ -230,16 +239,31 @@ def _position(array: Array, module: CompiledModule) -> int:
     return parameters.index(array.number) if array.number in parameters else -1
 
 
-def places_of(node: Node, module: CompiledModule, places: set[Place]) -> list[tuple[int, Place]]:
-    """The ports, of those given, that an access may ask for, with the place of the bank among its banks."""
+def is_raced(node: Node, needs: Needs) -> bool:
+    """Whether an access meets those of other processes, so that its cycle decides."""
     access = node.access
-    if not places or access is None or node.kind not in ("load", "store"):
+    if access is None or access.array.number not in needs.raced:
+        return False
+    return node.kind == "store" or (node.kind == "load" and node.number in needs.nodes)
+
+
+def mark_of(node: Node) -> Place:
+    """The place that stands for the cycle of an access."""
+    return -1, node.number, 0
+
+
+def places_of(node: Node, module: CompiledModule, needs: Needs) -> list[tuple[int, Place]]:
+    """The ports that an access may ask for, of those that others may, each with its bank's place among the
+    banks; -1 with the mark of an access whose cycle decides."""
+    access, places = node.access, needs.places
+    if not (places or needs.raced) or access is None or node.kind not in ("load", "store"):
         return []
+    marks = [(-1, mark_of(node))] if is_raced(node, needs) else []
     position = _position(access.array, module)
     asked = [
         (n, (position, bank, access.ports.get(bank, -1))) for n, bank in enumerate(access.banks())
     ]
-    return [(number, place) for number, place in asked if place in places]
+    return marks + [(number, place) for number, place in asked if place in places]
 
 
 def asking(node: Node) -> list[Node]:

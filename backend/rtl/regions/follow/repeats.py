@@ -17,7 +17,7 @@ from ...graph.regions import Level
 def outer_levels(levels: Sequence[Level], lines: Sequence[str]) -> int:
     """How many of the outermost loops around an iteration no line of it names, 0 where it waits for words."""
     text = "\n".join(lines)
-    if "yield" in text or "Q[" in text:
+    if any(word in text for word in ("yield", "Q[", "T.read(", "T.write(")):
         return 0
     named = set(re.findall(r"\bv\d+\b", text))
     count = 0

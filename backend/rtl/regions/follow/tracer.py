@@ -25,6 +25,7 @@ from ..variants import (
     requests_of,
     steps_code,
 )
+from .races import Races
 
 CHUNK = 1 << 12
 """Iterations after which a process without an end gives others their turn."""
@@ -79,8 +80,10 @@ class Tracer:
         answer: whether what it has asked for last, without waiting, was there.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, entity: int, races: Races) -> None:
         self.full = False
+        self._entity = entity
+        self._races = races
         self.answer = 0
         self._budget = budget
         self._left = CHUNK
@@ -136,6 +139,16 @@ class Tracer:
         """An iteration that waits for no stream begins so many cycles behind the first, and asks."""
         for time, numbers in requests_of(body[0], holds, clients.places).items():
             self._asked.setdefault(begin + time, set()).update(numbers)
+
+    def read(self, clients: Clients, node: int, memory: list[int], place: int) -> int:
+        """What a load finds that meets the stores of other processes."""
+        key = self._entity, clients.places[-1, node, 0]
+        return self._races.load(key, memory, place)
+
+    def write(self, clients: Clients, node: int, memory: list[int], place: int, word: int) -> None:
+        """Store a word while other processes use the memory."""
+        key = self._entity, clients.places[-1, node, 0]
+        self._races.store(key, memory, place, word)
 
     def flush(self, cycles: int) -> None:
         """Iterations that were noted run; so many cycles later, where all ports are granted at once, others
@@ -305,10 +318,12 @@ class Hand:
         "flush",
         "note",
         "others",
+        "read",
         "replay",
         "settle",
         "tracer",
         "wait",
+        "write",
     )
 
     def __init__(
@@ -324,6 +339,7 @@ class Hand:
         self.emit, self.note = partial(tracer.emit, clients), partial(tracer.note, clients)
         self.wait, self.drain, self.flush = tracer.wait, tracer.drain, tracer.flush
         self.attempt = tracer.attempt
+        self.read, self.write = partial(tracer.read, clients), partial(tracer.write, clients)
         self.settle, self.check, self.replay = tracer.settle, tracer.check, tracer.replay
 
     @property
