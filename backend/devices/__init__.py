@@ -6,7 +6,7 @@ Everything that differs between families is a field of the record; nothing else 
 
 from .fields.bitstream import Bitstream, Pll
 from .fields.cells import Cells, RegisteredBlock
-from .fields.delays import OperatorDelays, SignalDelays
+from .fields.delays import MappingDelays, OperatorDelays, SignalDelays
 from .fields.tools import CellUse, Cost, Part, Routing, SizedCost, Synthesis
 from .record import DeviceRecord, Netlist
 from .registry import (
@@ -30,6 +30,7 @@ __all__ = [
     "Cost",
     "DeviceRecord",
     "Netlist",
+    "MappingDelays",
     "OperatorDelays",
     "Part",
     "Pll",

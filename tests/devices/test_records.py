@@ -45,7 +45,7 @@ def test_there_is_a_record_a_family() -> None:
 PARTS = [
     devices.DeviceRecord, devices.OperatorDelays, devices.SignalDelays, devices.Cells,
     devices.RegisteredBlock, devices.Netlist, devices.Synthesis, devices.Routing,
-    devices.CellUse, devices.Part,
+    devices.CellUse, devices.Part, devices.MappingDelays,
 ]  # fmt: skip
 
 

@@ -12,13 +12,13 @@ from allo.backend.rtl.resources.times import cells
 from tests.synth import test_clock as clock
 
 
-def _without(rule: str) -> Callable[[pytest.MonkeyPatch], None]:
+def _without(rule: str, instead: float | None = False) -> Callable[[pytest.MonkeyPatch], None]:
     """Switches a rule of the delays of signals off."""
     made = SignalDelays.in_design
 
     def off(monkeypatch: pytest.MonkeyPatch) -> None:
         def without(self: SignalDelays, tables: int, blocks: int) -> SignalDelays:
-            return replace(made(self, tables, blocks), **{rule: False})
+            return replace(made(self, tables, blocks), **{rule: instead})
 
         monkeypatch.setattr(SignalDelays, "in_design", without)
 
@@ -37,11 +37,19 @@ def _without(rule: str) -> Callable[[pytest.MonkeyPatch], None]:
             clock.test_a_condition_that_an_enable_joins_takes_a_table,
         ),
         (
+            _without("mapping", None),
+            clock.test_tables_are_chosen_by_the_delays_that_synthesis_knows,
+        ),
+        (
+            _without("leaving", 0.0),
+            clock.test_a_register_behind_a_register_has_a_wire,
+        ),
+        (
             lambda monkeypatch: monkeypatch.setattr(cells, "levels_of_rows", lambda *_: 0),
             clock.test_a_word_of_a_deep_memory_is_chosen_among_rows_of_blocks,
         ),
     ],
-    ids=["carries", "enables", "rows of blocks"],
+    ids=["carries", "enables", "tables", "register", "rows of blocks"],
 )
 def test_a_rule_that_is_switched_off_is_seen(
     off: Callable[[pytest.MonkeyPatch], None],

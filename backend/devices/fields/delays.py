@@ -95,6 +95,29 @@ class OperatorDelays(Facts):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MappingDelays(Facts):
+    """The delays by which synthesis chooses the tables of logic, which are not those of the routed design.
+
+    It takes registers, RAM blocks and multiplier blocks for places where a signal begins at once.
+
+    Attributes:
+        wire: to a cell.
+        pins: from the inputs of a table to its result, by how many inputs it has; the first one takes what
+            comes last.
+        carry: onto a carry chain and off it; ``carry_bit`` along it.
+    """
+
+    wire: float
+    pins: tuple[tuple[float, ...], ...]
+    carry: float
+    carry_bit: float
+
+    def through(self, inputs: int) -> float:
+        """Through a table of so many inputs, all of which come at once."""
+        return self.wire + self.pins[inputs - 1][-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SignalDelays(Facts):
     """How long signals take through cells and the wires between them: what the estimated clock is from.
 
@@ -102,6 +125,7 @@ class SignalDelays(Facts):
         clock_out: from the clock to the output of a flip-flop.
         wire: from a cell to the next; ``beside``: from a table or a chain to a flip-flop, which may be the
             one beside it; ``far`` more to or from a multiplier block or a RAM block.
+        leaving: more for the wire behind a flip-flop or a RAM block, whose readers stand in several places.
         spread: more for a wire with many readers, for each doubling of them beyond eight.
         control: the same of enables and resets of registers, beyond 64 readers.
         shared: more for an enable or a reset that more than eight flip-flops have.
@@ -121,6 +145,7 @@ class SignalDelays(Facts):
         setup: in front of a flip-flop; ``reset_setup`` more in front of its reset.
         crossing: more for a wire over a border between two dies, at each of them.
         large: by what part all wires are longer in designs of more than 4,096 tables, for each doubling.
+        mapping: what synthesis chooses the flattest tables by; None where it is these delays.
     """
 
     clock_out: float
@@ -144,12 +169,19 @@ class SignalDelays(Facts):
     compare_bit: float = 0.0
     shift: float = 0.0
     beside: float = 0.0
+    leaving: float = 0.0
     reset_setup: float = 0.0
     joined_inputs: int = 0
     crossing: float = 0.0
     flattest: bool = False
     skewed: bool = False
     joins_controls: bool = False
+    mapping: MappingDelays | None = None
+
+    @property
+    def register_out(self) -> float:
+        """From the clock to the output of a flip-flop, with what the wire behind it is longer."""
+        return self.clock_out + self.leaving
 
     def in_design(self, tables: int, blocks: int) -> SignalDelays:
         """The delays in a design with so many lookup tables, and multiplier and RAM blocks.

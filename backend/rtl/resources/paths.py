@@ -46,6 +46,7 @@ class ModuleTiming:
         starts: from a register to an output, by output.
         through: from inputs to outputs: by output, the inputs that reach it and the longest way.
         entered: by output, the input at which that way begins.
+        planned: by output, how late synthesis takes it to be, from registers and from inputs.
     """
 
     worst: Path = NO_PATH
@@ -53,6 +54,7 @@ class ModuleTiming:
     starts: dict[str, Path] = field(default_factory=dict)
     through: dict[str, tuple[frozenset[str], Path]] = field(default_factory=dict)
     entered: dict[str, str] = field(default_factory=dict)
+    planned: dict[str, float] = field(default_factory=dict)
 
     def port_paths(self) -> list[tuple[str, str, Path]]:
         """The longest path from an input to a register, from one to an output, and from input to output.
@@ -80,7 +82,8 @@ class Arrival:
     """How late a node's value comes: from registers, and from inputs; what is before it on either way.
 
     ``levels`` of logic are behind one another in front of it, and it is one gate of so many ``terms``,
-    which takes ``gate_ns`` of its time. Its first bit comes ``ahead`` of its last one.
+    which takes ``gate_ns`` of its time. Its first bit comes ``ahead`` of its last one. ``planned`` is how
+    late synthesis takes it to be.
     """
 
     late: float = NEVER
@@ -94,4 +97,6 @@ class Arrival:
     gate_ns: float = 0.0
     ahead: float = 0.0
     passed_ahead: float = 0.0
+    planned: float = 0.0
+    planned_ahead: float = 0.0
     start: Path = NO_PATH

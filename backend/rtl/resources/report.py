@@ -97,7 +97,7 @@ def _clock(report: DesignReport, timing: ModuleTiming, device: str) -> None:
         PortPath(start, end, round(path.delay_ns, 3), _parts(path))
         for start, end, path in timing.port_paths()
     ]
-    longest = timing.registered_ns(signals.clock_out, signals.setup)
+    longest = timing.registered_ns(signals.register_out, signals.setup)
     if longest > 0.0:
         report.registered_mhz = round(1000.0 / longest, 1)
 

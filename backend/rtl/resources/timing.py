@@ -19,7 +19,7 @@ from .cover import Cover
 from .drawn import DrawnModule, input_numbers
 from .memory import memory_cost
 from .merging.gates import levels_of, of_long_chain, one_gate, only_inverts
-from .nodes import Node, Value, registers_behind, tables_behind
+from .nodes import Node, Value, registers_behind, tables_behind, width_of
 from .paths import NEVER, NO_PATH, Arrival, ModuleTiming, Path, Step
 from .times.cells import CellDelays
 from .times.flattest import NOTHING, Flattest, Leaf, LookupTables, Time
@@ -61,7 +61,8 @@ class Timer:
         self._gated = registers_behind(self._nodes)
         self._readers = tables_behind(self._nodes)
         self._cells = CellDelays(cover, self._nodes, family, delays, self._inside, self._readers)
-        self._flat = Flattest(self._nodes, LookupTables.of(family, delays), self._leaf)
+        self._tables = LookupTables.of(family, delays)
+        self._flat = Flattest(self._nodes, self._tables, self._leaf)
         chains = ("less",) if delays.skewed else ()
         self._timed_flat = ("logic", "equal", "add", *chains) if delays.flattest else ()
         self._worst: tuple[float, int, Path] = (NEVER, -1, NO_PATH)
@@ -80,7 +81,7 @@ class Timer:
                     self._block_reads.add(number)
                     beside = cost.get("lut", 0) > 0 and not memory.table
                     more = self._cells.behind_blocks(memory) if beside else 0.0
-                    self._blocks[id(held)] = block + delays.far + more
+                    self._blocks[id(held)] = block + delays.far + delays.leaving + more
 
     def run(self) -> ModuleTiming:
         """The timing of the module."""
@@ -109,6 +110,8 @@ class Timer:
             found.ends[port] = traced[key]
         for name, value in zip(self._module.outputs, self._graph.outputs, strict=False):
             number = self._latest(value)
+            planned = (self._arrivals[n].planned for n in self._numbers(value))
+            found.planned[name] = max(planned, default=0.0)
             if number >= 0 and self._arrivals[number].late > NEVER:
                 found.starts[name] = self._trace(number)
             entry = self._entering(value)
@@ -252,7 +255,7 @@ class Timer:
     def _compute(self, number: int) -> Arrival:
         node, d = self._nodes[number], self._d
         if node.kind == "register":
-            out = self._blocks.get(id(node), d.clock_out)
+            out = self._blocks.get(id(node), d.register_out)
             out += d.far if number in self._inside.behind else 0.0
             what = "memory" if id(node) in self._blocks else "register"
             return Arrival(late=out, start=Path(out, (Step(what, out, node.place),)))
@@ -266,15 +269,20 @@ class Timer:
             instance = self._graph.calls[place[0]][0] if place is not None else None
             child = self._children.get(instance.module) if instance is not None else None
             if child is None or instance is None or place is None:
-                found.late, found.start = d.clock_out, Path(d.clock_out)
+                found.late = d.register_out
+                found.start = Path(found.late)
                 return found
             found.start = child.starts.get(place[1], NO_PATH).at(instance.location.shown)
             found.late = found.start.delay_ns
             through = child.through.get(place[1])
             found.delay = through[1].delay_ns if through else NEVER
             found.levels = sum(s.what == "logic" for s in through[1].steps) if through else 0
+            found.planned = child.planned.get(place[1], 0.0)
         # a source that is missing is on a way round that no signal takes
         arrivals = [(n, self._arrivals[n]) for n in self._sources(number) if n in self._arrivals]
+        found.planned += self._cells.planned(number, node)
+        if not (node.kind == "multiply" and self._cover.sums_of_blocks(node) >= 0):
+            found.planned += max((arrival.planned for _, arrival in arrivals), default=0.0)
         last = self._last_table(node, arrivals)
         gate = one_gate(self._nodes, node, arrivals) if self._family.merges else {}
         found.terms = sum(gate.values()) if gate else 1
@@ -309,12 +317,14 @@ class Timer:
         elif node.kind == "less":
             time = self._flat.onto_chain(node.operands, d.compare_bit or d.carry_bit)
             time = time.more(self._cells.delay(number, node))
+            time = self._off_chain(time, width_of(node.operands[0]))._replace(planned_ahead=0.0)
         else:
             time = self._summed(number, node)
         reached = (self._arrivals[n].inputs for n in self._sources(number) if n in self._arrivals)
         inputs = frozenset[str]().union(*reached)
         found = Arrival(time.late, time.passed, time.before, time.passed_before, inputs)
         found.ahead, found.passed_ahead = time.ahead, time.passed_ahead
+        found.planned, found.planned_ahead = time.planned, time.planned_ahead
         return found
 
     def _summed(self, number: int, node: Node) -> Time:
@@ -323,7 +333,10 @@ class Timer:
         if number not in self._joined:
             return time
         joined = self._chained(self._joined[number], node).more(self._cells.rows(number))
-        return min(time, joined, key=lambda way: way.last)
+        if self._d.mapping is not None:
+            row = self._d.mapping.through(self._family.inputs)
+            joined = joined.planned_more(row * self._cells.row_levels(number))
+        return min(time, joined, key=self._tables.order)
 
     def _chained(self, operands: Sequence[Value], node: Node) -> Time:
         """A sum as one chain, whose bits come one after the other where the record says so."""
@@ -331,8 +344,20 @@ class Timer:
         if not self._d.skewed:
             return self._flat.onto_chain(operands).more(chain)
         time = self._flat.onto_chain(operands, bit_ns).more(chain)
-        first, most = self._flat.first_bit(operands), bit_ns * (node.made.bit_length() - 1)
-        return time.skewed(first.more(chain - most), most)
+        bits = node.made.bit_length()
+        first, most = self._flat.first_bit(operands), bit_ns * (bits - 1)
+        if self._d.mapping is None:
+            return time.skewed(first.more(chain - most), most, 0.0)
+        ahead = self._d.mapping.carry_bit * (bits - 1)
+        first = self._off_chain(first.more(chain - most), 1)
+        return self._off_chain(time, bits).skewed(first, most, ahead)
+
+    def _off_chain(self, time: Time, bits: int) -> Time:
+        """A time at a carry chain, with what synthesis takes for the delay of so many bits of it."""
+        mapping = self._d.mapping
+        if mapping is None:
+            return time
+        return time.planned_more(mapping.wire + mapping.carry + mapping.carry_bit * bits)
 
     def _leaf(self, leaf: Leaf) -> Time:
         """How late a leaf comes to the table that reads it, later where all bits of a node read one bit."""
@@ -343,8 +368,8 @@ class Timer:
             return NOTHING
         readers = self._readers[leaf] if bit < 0 else 1
         more = self._d.spread * max(0.0, log2(max(1, readers) / 8))
-        time = Time(arrival.late, number, arrival.passed, number)
-        if arrival.ahead or arrival.passed_ahead:
+        time = Time(arrival.late, number, arrival.passed, number, planned=arrival.planned)
+        if arrival.ahead or arrival.passed_ahead or arrival.planned_ahead:
             time = _from_bit(time, arrival, bit, self._nodes[number].width)
         return time.more(more)
 
@@ -413,6 +438,10 @@ def _from_bit(time: Time, arrival: Arrival, bit: int, width: int) -> Time:
     """When the bits of a node from one on are there; only that one where the number is its complement."""
     part = (width - 1 - max(bit, ~bit)) / max(1, width - 1)
     ahead, passed = arrival.ahead * part, arrival.passed_ahead * part
+    planned = arrival.planned_ahead * part
     if bit >= 0:
-        return time._replace(ahead=ahead, passed_ahead=passed)
-    return time._replace(late=time.late - ahead, passed=time.passed - passed)
+        return time._replace(ahead=ahead, passed_ahead=passed, planned_ahead=planned)
+    return Time(
+        time.late - ahead, time.before, time.passed - passed, time.passed_before,
+        planned=time.planned - planned,
+    )  # fmt: skip

@@ -78,8 +78,29 @@ class CellDelays:
 
     def rows(self, number: int) -> float:
         """The rows of full adders in front of the chain of a sum of many terms."""
+        return self.row_levels(number) * (self._d.wire + self._d.table)
+
+    def row_levels(self, number: int) -> int:
+        """How many of these rows are behind one another."""
         terms = len(self._joined[number]) if number in self._joined else 2
-        return ceil(log(terms / 2, 1.5) - 0.01) * (self._d.wire + self._d.table)
+        return ceil(log(terms / 2, 1.5) - 0.01)
+
+    def planned(self, number: int, node: Node) -> float:
+        """What synthesis takes for the delay of a node that is neither logic nor a carry chain."""
+        mapping = self._d.mapping
+        if mapping is None or node.kind not in ("shift", "read"):
+            return 0.0
+        if node.kind == "read" and number not in self.of_registers:
+            return mapping.through(1)
+        choices = (
+            min(
+                sum(c for n, _, c in node.operands[1] if n >= 0),
+                width_of(node.operands[0]).bit_length(),
+            )
+            if node.kind == "shift"
+            else ceil(log2(max(2, self.memory_of[number].words)))
+        )
+        return ceil(choices / 2) * mapping.through(CHOICE)
 
     def _fanin_spread(self, node: Node) -> int:
         """Readers of a bit that all bits of a node read: those of the node, and of others like it."""
@@ -123,7 +144,8 @@ class CellDelays:
         level = d.wire + d.table
         if d.joined_inputs < CHOICE:
             return level
-        return max(level, levels_of_rows(self._family, memory) * (level + 2 * d.joined))
+        rows = levels_of_rows(self._family, memory)
+        return max(level, rows * (level + 2 * d.joined) + (d.far if rows else 0.0))
 
     def _shift(self, node: Node) -> float:
         """A shift by a variable, or one of a constant."""
