@@ -103,7 +103,8 @@ class RowsOnDevice:
             PositionError: the accelerator does not take these rows.
         """
         put = self.device.put
-        moved = Rows(*(put(getattr(rows, of.name)) for of in fields(Rows)))
+        parts = (getattr(rows, of.name) for of in fields(Rows))
+        moved = Rows(*(None if part is None else put(part) for part in parts))
         logits = self.device.back(self.model.step(moved, spoken))
         self.hidden = self.device.back(self.model.hidden)
         return logits

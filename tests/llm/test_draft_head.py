@@ -19,6 +19,7 @@ from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.block.reference import RowsGPT
 from allo.designs.llm.wide.block.rows import beside, following
 from allo.designs.llm.wide.parameters import Wide
+from benchmarks.llm_cupy import Device, RowsOnDevice
 
 LLAMA = load_checkpoint(Path(__file__).parent / "checkpoints" / "oracles" / "llama")
 MODEL = dataclasses.replace(LLAMA.model, context=64)
@@ -117,3 +118,15 @@ def test_refusals() -> None:
         DraftHeadError, match="has taken 3 places, and proposals are asked behind 2 t"
     ):
         drafting.propose([1, 2], 4)
+
+
+def test_rows_on_a_device_have_the_bits_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of rows that leave something out and of others, on a device that refuses what is no array."""
+    device, rows = Device(gpu=False), following(np.arange(9))
+    monkeypatch.setattr(Device, "put", lambda _, values: memoryview(values) and values)
+    there, here = RowsOnDevice(device, target()), target()
+    assert np.array_equal(there.step(rows, 4), here.step(rows, 4))
+    left = np.array([[True, False, True]])
+    after = dataclasses.replace(following(np.array([5]), 9), left=left)
+    assert np.array_equal(there.step(after, 1), here.step(after, 1))
+    assert np.array_equal(there.hidden, here.hidden)

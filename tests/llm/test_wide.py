@@ -61,10 +61,11 @@ def test_logits_of_the_hardware_are_those_of_the_reference(weights, hardware):
     assert np.array_equal(got.view(np.uint32), expected.view(np.uint32))
 
 
-def test_a_cache_filled_from_the_reference_is_as_good(weights, hardware):
+@pytest.mark.parametrize("count", [1, len(TOKENS)], ids=["nothing before", "four before"])
+def test_a_cache_filled_from_the_reference_is_as_good(weights, hardware, count):
     memories = make_memories(weights, SMALL)
-    expected = fill_cache(memories, weights, SMALL, TOKENS)
-    got = decode(hardware, weights, memories, int(TOKENS[-1]), len(TOKENS) - 1)
+    expected = fill_cache(memories, weights, SMALL, TOKENS[:count])
+    got = decode(hardware, weights, memories, int(TOKENS[count - 1]), count - 1)
     assert np.array_equal(got.view(np.uint32), expected.view(np.uint32))
 
 

@@ -235,7 +235,11 @@ def _ports(
     window = channel.lines or LEAST_AHEAD
     if not channel.lines and channel.latency:
         window = max(window, math.ceil(channel.latency * channel.bytes_per_cycle / LINE) + 2)
-    cached = (read_lines(m, position) + channel.lost) / position if shared else LEAST
+    lost: float = channel.lost
+    if not lost and channel.latency:
+        # An ideal channel moves nothing while the first line of a head is on its way.
+        lost = channel.latency * channel.bytes_per_cycle / LINE
+    cached = (read_lines(m, position) + lost) / position if shared else LEAST
     depth = max(2, wide.cache_prefetch // wide.keys) * wide.keys
     loaders = Port(wide.channels, wide.word / LINE, window, wide.prefetch)
     return [loaders, *(Port(wide.heads, cached, window, depth) for _ in CACHE)]

