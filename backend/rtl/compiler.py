@@ -19,6 +19,7 @@ from .emit.network.region import RegionCompiler
 from .functions import callees as callees_of
 from .functions import count_cycles, cycles_at, estimate, partitioned, settle
 from .graph.addresses.stepping import step_addresses
+from .graph.mapping.joint import joint
 from .graph.mapping.turns import most_turns, register_operands
 from .graph.mapping.units import Wanted, map_units, quicker
 from .graph.mapping.write_ports import keep_to_write_ports
@@ -69,7 +70,11 @@ class Compiler:
         self.exact = exact
         improve = None if exact is None else exact.improve
         self.timing = TimingModel.of(
-            self.library.device, clock_mhz, partial(quicker, library=self.library), improve
+            self.library.device,
+            clock_mhz,
+            partial(quicker, library=self.library),
+            improve,
+            partial(joint, library=self.library),
         )
         self._turns = most_turns(program) if masters else 0
         self.locations = Locations()

@@ -211,7 +211,7 @@ def _total(parts: list[int | None]) -> int | None:
 
 def _work(leaf: Leaf, around: list[Level]) -> int | None:
     """Float operations of a pipeline in all of its entries, or products of integers where it has none."""
-    nodes = leaf.body.nodes
+    nodes = _operations(leaf.body.nodes)
     counted = [n for n in nodes if n.float_op] or [n for n in nodes if n.op == "arith.muli"]
     if leaf.exit is not None:
         return None if counted else 0
@@ -219,7 +219,12 @@ def _work(leaf: Leaf, around: list[Level]) -> int | None:
 
 
 def _count_nodes(nodes: list[Node], levels: list[Level]) -> int | None:
-    return _executions([n for n in nodes if n.float_op], levels)
+    return _executions([n for n in _operations(nodes) if n.float_op], levels)
+
+
+def _operations(nodes: list[Node]) -> list[Node]:
+    """The nodes, and those that are computed by a unit of another one."""
+    return [n for node in nodes for n in (node, *node.joined)]
 
 
 def _executions(counted: list[Node], levels: list[Level]) -> int | None:

@@ -179,7 +179,7 @@ class _Exchange:
             if node.operator is None or node.impl:
                 continue
             if plain_name(node.operator) != node.operator.name:
-                kept |= {node.place} if node.place is not None else set()
+                kept |= {n.place for n in (node, *node.joined) if n.place is not None}
             else:
                 nodes.setdefault(node.operator.name, []).append(node)
         self._kept[name] = frozenset(kept)

@@ -14,6 +14,7 @@ from allo.backend.rtl.netlist.operations import Constant, Extract, Mux, Operatio
 from allo.backend.rtl.operators.modules import delayed_module
 
 from .formats import FORMATS, FloatFormat
+from .quick.joint import Scaled, Tree
 
 NATIVE_FORMATS = ("f32", "f64")
 """Formats the host computes itself, bit for bit."""
@@ -128,6 +129,33 @@ def native_unit(
     if flush:
         body.flush("%exact", "%bits", kind)
     return delayed_module(module, inputs, body.made, "%bits", kind.width, latency)
+
+
+def joint_unit(
+    module: str, latency: int, *, tree: Tree, operands: int, kind: FloatFormat
+) -> Module:
+    """A unit for a tree of operations, none of which flushes subnormals."""
+    name, word, body = kind.name, f"i{kind.width}", _Body()
+    ports = [(port, kind.width) for port in "abcdefgh"[:operands]]
+    for port, _ in ports:
+        body.cast(f"%{port}_f", f"%{port}", word, name)
+
+    def value(tree: Tree) -> str:
+        if isinstance(tree, int):
+            return f"%{ports[tree][0]}_f"
+        if isinstance(tree, Scaled):
+            left, right, op = value(tree.value), f"%by{len(body.made)}", "mulf"
+            body.made.append(Constant(f"{right}_bits", tree.by, kind.width))
+            body.cast(right, f"{right}_bits", word, name)
+        else:
+            left, right = value(tree.left), value(tree.right)
+            op = "subf" if tree.minus else "addf"
+        result = f"%value{len(body.made)}"
+        body.put(result, name, f"arith.{op} {{0}}, {{1}} : {name}", (left, name), (right, name))
+        return result
+
+    body.canonical(value(tree), "%bits", kind)
+    return delayed_module(module, ports, body.made, "%bits", kind.width, latency)
 
 
 def narrowed_unit(

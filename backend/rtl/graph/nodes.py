@@ -99,6 +99,7 @@ class Node:
         avail: cycle from which its value can be read.
         settle: nanoseconds into cycle ``avail`` until it is stable.
         crosses: whether another body reads it.
+        joined: the operations before it that its operator computes, too.
     """
 
     number: int
@@ -131,6 +132,7 @@ class Node:
     avail: int = 0
     settle: float = 0.0
     crosses: bool = False
+    joined: tuple[Node, ...] = ()
     unit: int = -1
 
     @property

@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ..graph.nodes import Body, Node
-from ..operators.spec import Operator
 from ..operators.tables.bits import Word
 from ..operators.tables.words import Mapper, complement, constant, is_sum, latest
 from .timing_model import TimingModel
@@ -247,14 +246,3 @@ def _taken(open_: dict[int, Node], number: int) -> list[Node]:
         found.append(node)
         if last == number:
             return found
-
-
-def quicken(body: Body, timing: TimingModel) -> list[tuple[Node, Operator]]:
-    """Give the operations of recurrences units in fewer cycles; the nodes with those that they had."""
-    slower = []
-    for node in recurrent(body):
-        found = timing.quicker(node) if node.operator is not None else None
-        if found is not None and node.operator is not None:
-            slower.append((node, node.operator))
-            node.operator = found
-    return slower

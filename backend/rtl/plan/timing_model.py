@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from math import ceil, log2
 
 from allo.backend.devices import OperatorDelays
+from allo.backend.rtl.float.quick.joint import Tree
 from allo.dialects.sums.digits import signed_digits
 
 from ..graph.nodes import Array, Node
 from ..operators.spec import Operator
+
+type Joint = Callable[[Operator, Tree, int, int], Operator | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +25,15 @@ class TimingModel:
         quicker: the operator in fewer cycles, and more tables, that can take the place of a node's.
         improve: leaves a scheduled body with the best schedule (:meth:`.exact.search.Exact.improve`);
             None where it keeps the first one found.
+        joint: the operator that computes what a tree says of so many operands, in place of one for its last
+            operation; None where it takes more than so many cycles.
     """
 
     device: OperatorDelays
     budget: float
     quicker: Callable[[Node], Operator | None] = lambda _: None
     improve: Callable[..., int | None] | None = None
+    joint: Joint = lambda *_: None
 
     @property
     def late_returns(self) -> bool:
@@ -41,9 +47,10 @@ class TimingModel:
         clock_mhz: float,
         quicker: Callable[[Node], Operator | None] = lambda _: None,
         improve: Callable[..., int | None] | None = None,
+        joint: Joint = lambda *_: None,
     ) -> TimingModel:
         """The model of a family at a clock."""
-        return cls(device, device.budget_ns(clock_mhz), quicker, improve)
+        return cls(device, device.budget_ns(clock_mhz), quicker, improve, joint)
 
     def entry(self, node: Node) -> float:
         """Logic from a node's operands to its result, or to its first register."""

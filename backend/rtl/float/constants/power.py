@@ -8,15 +8,26 @@ from ..formats import FloatFormat
 from ..parts import Unpacked, shift_right_sticky, unpack
 from .reciprocal import Constant
 
+TABLES_OF_TABLES = 16
+"""Bits that two levels of tables with four inputs take."""
+
 
 def is_small_power(by: Constant, kind: FloatFormat) -> bool:
     """Whether a constant is a power of two below 1 that leaves some subnormal number one."""
     return by.odd == 1 and -kind.fraction <= by.exponent < 0
 
 
-def multiply_by_power(a: Signal, by: Constant, kind: FloatFormat) -> Signal:
-    """``a * by``, the bits of the multiplication; :func:`is_small_power` of ``by``."""
+def multiply_by_power(
+    a: Signal, by: Constant, kind: FloatFormat, *, canonical: bool = True
+) -> Signal:
+    """``a * by``, the bits of the multiplication; :func:`is_small_power` of ``by``.
+
+    ``canonical``: a NaN is the canonical one. An operation that takes any NaN needs none.
+    """
     net, places = a.net, -by.exponent
+    if places == 1 and not (canonical or kind.flush):
+        half = _halved(a, kind)
+        return cat(~a.bit(-1), half) if by.negative else cat(a.bit(-1), half)
     value = unpack(a, kind)
     field = value.exponent - places
     small = value.exponent.ult(places + 1)
@@ -51,3 +62,28 @@ def _subnormal(value: Unpacked, places: int) -> Signal:
     kept = guarded.bits(1, width - 1)
     up = guarded.bit(0) & (kept.bit(0) | rest)
     return (kept.zext(width) + up.zext(width)).zext(value.magnitude.width)
+
+
+def _halved(a: Signal, kind: FloatFormat) -> Signal:
+    """The magnitude of a half, in few levels of logic: no carry chain, and each bit by itself."""
+    value = unpack(a, kind)
+    exponent, fraction = value.exponent, value.fraction
+    small = exponent.bits(1, kind.exponent - 1).none()
+    # Of a number below twice the smallest normal one: twice its half, rounded up where both low bits are set.
+    twice = cat(exponent.bit(0), fraction)
+    halves = []
+    for place in range(kind.fraction):
+        below = max(2, place + 1)
+        low = min(TABLES_OF_TABLES, below)
+        carry = twice.bits(0, low).all()
+        if below > low:
+            carry = carry & twice.bits(low, below - low).all()
+        halves.append(mux(small, twice.bit(place + 1) ^ carry, fraction.bit(place)))
+    smallest = value.magnitude.eq((2 << kind.fraction) - 1)
+    field = [mux(exponent.bit(0), value.top | smallest, ~small)]
+    for place in range(1, kind.exponent):
+        borrows = exponent.bits(0, place).none()
+        more = kind.exponent - place - 1
+        other = exponent.bits(place + 1, more).any() if more else a.net.const(0, 1)
+        field.append(mux(exponent.bit(place), ~borrows, borrows & other))
+    return cat(*reversed([*halves, *field]))

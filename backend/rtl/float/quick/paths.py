@@ -23,24 +23,37 @@ from ..parts import Unpacked, unpack
 
 
 def add_by_paths(
-    a: Signal, b: Signal, kind: FloatFormat, *, flat: bool = True, early: bool = False
+    a: Signal,
+    b: Signal,
+    kind: FloatFormat,
+    *,
+    flat: bool = True,
+    early: bool = False,
+    rounds: bool = False,
 ) -> Signal:
     """``a + b``, the bits of :func:`~..add.add`, or of :func:`~..flushed.add.add_flushed`.
 
     ``flat``: as is best for tables of six inputs. ``early`` asks both operands which bits the alignment
     loses, while the distance is not known yet: a level less, and a tenth more lookup tables, where subnormals
-    are kept.
+    are kept. ``rounds``: the carry chain that adds rounds, too, for each place of the first bit: a chain less
+    on the way, and two more beside it.
     """
     sum_ = _Sum(unpack(a, kind), unpack(b, kind), kind, flat=flat, early=early and not kind.flush)
-    return sum_.result()
+    return sum_.result(rounds=rounds)
 
 
 def subtract_by_paths(
-    a: Signal, b: Signal, kind: FloatFormat, *, flat: bool = True, early: bool = False
+    a: Signal,
+    b: Signal,
+    kind: FloatFormat,
+    *,
+    flat: bool = True,
+    early: bool = False,
+    rounds: bool = False,
 ) -> Signal:
     """``a - b``, as :func:`add_by_paths` draws it."""
     negative = cat(~b.bit(-1), b.bits(0, kind.width - 1))
-    return add_by_paths(a, negative, kind, flat=flat, early=early)
+    return add_by_paths(a, negative, kind, flat=flat, early=early, rounds=rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +85,13 @@ class _Sum:
         self.distance = mux(self.further, below, above.bits(0, kind.exponent))
         self.field = mux(self.further, right.exponent, left.exponent)
 
-    def result(self) -> Signal:
+    def result(self, *, rounds: bool) -> Signal:
         """The sum with its special values."""
         kind, left, right = self.kind, self.left, self.right
         swap = left.magnitude.ult(right.magnitude)
         top = left.top | right.top
         near = self._near(swap, self.subtract & ~top)
-        magnitude, over = self._far()
+        magnitude, over = self._far_at_once() if rounds else self._far()
         nan = left.nan | right.nan | (left.top & right.top & self.subtract)
         same = left.magnitude.eq(right.magnitude)
         kill = top | over
@@ -103,17 +116,9 @@ class _Sum:
 
     def _far(self) -> tuple[Signal, Signal]:
         """Exponent field and fraction of a sum that is normalised by one place; whether it is infinite."""
-        kind, net = self.kind, self.net
-        zero, two = net.const(0, 1), net.const(0, 2)
-        large = mux(self.further, self.right.fraction, self.left.fraction)
-        small = cat(self._small(), two)
-        if self.flat:
-            shifted, sticky = aligned_flat(small, self.distance, self._some if self.early else None)
-        else:
-            shifted, sticky = aligned(small, self.distance)
+        kind = self.kind
+        first, second, sticky = self._terms()
         width = kind.precision + 3
-        first = cat(zero, self.some, large, two)
-        second = shifted.zext(width) ^ self.subtract.repeat(width)
         total = (cat(first, self.subtract) + cat(second, ~sticky)).bits(1, width)
 
         carry, hidden = total.bit(-1), total.bit(-2)
@@ -131,6 +136,70 @@ class _Sum:
         more = cat(carry, hidden & ~carry).zext(kind.exponent)
         magnitude = cat(more, up.zext(kind.fraction)) + cat(room, fraction)
         return magnitude, self.field.bits(1, kind.exponent - 1).all() & carry
+
+    def _terms(self) -> tuple[Signal, Signal, Signal]:
+        """The larger operand, the other one aligned and turned, and whether any bit of this is lost."""
+        zero, two = self.net.const(0, 1), self.net.const(0, 2)
+        large = mux(self.further, self.right.fraction, self.left.fraction)
+        small = cat(self._small(), two)
+        if self.flat:
+            shifted, sticky = aligned_flat(small, self.distance, self._some if self.early else None)
+        else:
+            shifted, sticky = aligned(small, self.distance)
+        width = self.kind.precision + 3
+        second = shifted.zext(width) ^ self.subtract.repeat(width)
+        return cat(zero, self.some, large, two), second, sticky
+
+    def _far_at_once(self) -> tuple[Signal, Signal]:
+        """The same, from sums that are rounded as they are made, for each place that the first bit may have.
+
+        Where a sum is rounded up, no carry comes from the bits below its last one. So one of both is the
+        carry that enters its chain (Seidel and Even, 2004).
+        """
+        kind = self.kind
+        first, second, sticky = self._terms()
+        enters = self.subtract & ~sticky
+        total = sum_with_carry(first, second, enters)
+        carry, hidden = total.bit(-1), total.bit(-2)
+
+        # The low bits of the sum; where they matter for a carry in front, both operands have one sign.
+        (_, _, two, three), (zero, one, low, high) = (
+            [term.bit(place) for place in range(4)] for term in (first, second)
+        )
+        ones = zero & enters
+        bits = zero ^ enters, one ^ ones, two ^ low ^ (one & ones), three ^ high ^ (two & low)
+        lost = sticky | bits[0]
+        ups = (
+            bits[0] & (bits[1] | sticky),
+            bits[1] & (bits[2] | lost),
+            (two ^ low) & (bits[3] | one | zero | sticky),
+        )
+        carries = ones, one & ones, two & low
+        less, same, more = (
+            sum_with_carry(
+                first.bits(place, kind.precision), second.bits(place, kind.precision), up | come
+            )
+            for place, (up, come) in enumerate(zip(ups, carries, strict=True), 1)
+        )
+        lower = ~(carry | hidden) & self.subtract
+        fraction = mux(
+            carry,
+            more.bits(0, kind.fraction),
+            mux(lower, less.bits(0, kind.fraction), same.bits(0, kind.fraction)),
+        )
+        room = self.field - self.some.zext(kind.exponent)
+        fields = [room + n if n else room for n in range(4)]
+        # A sum whose first bit is gone was rounded up to the next power of two.
+        field = mux(
+            carry,
+            mux(more.bit(-1), fields[2], fields[3]),
+            mux(
+                hidden,
+                mux(same.bit(-1), fields[1], fields[2]),
+                mux(self.subtract & ~less.bit(-1), fields[1], fields[0]),
+            ),
+        )
+        return cat(field, fraction), self.field.bits(1, kind.exponent - 1).all() & carry
 
     def _small(self) -> Signal:
         """The significand that is aligned: nothing, or a place higher, if it is a lone subnormal."""
@@ -193,6 +262,11 @@ class _Sum:
         none = self.net.const(0, 1)
         places = range(1, width + 1)
         return cat(*(field.eq(n) if n < 1 << field.width else none for n in places))
+
+
+def sum_with_carry(a: Signal, b: Signal, carry: Signal) -> Signal:
+    """``a + b + carry``, by one carry chain."""
+    return (cat(a, carry) + cat(b, carry)).bits(1, a.width)
 
 
 def below(a: Signal, b: Signal) -> tuple[Signal, Signal]:

@@ -12,7 +12,7 @@ from ...graph.nodes import Body, Node
 from ...graph.regions import Leaf, Level, Loop, Region, Seq
 from ..exits import exit_edges, guess, settle_exit
 from ..explain import resource_limit
-from ..mapped import Mapped, quicken, recurrent
+from ..mapped import Mapped, recurrent
 from ..modulo import Scheduler, Times, depth_of, is_large, restore, times_of
 from ..orders.dependence import Distances, add_edges
 from ..orders.hoist import runs_of
@@ -23,6 +23,7 @@ from ..share import gate_loads, join_streams
 from ..timing_model import TimingModel
 from ..turns.rotation import rotate
 from .interval import Least, least_interval
+from .quick import join, quicken
 
 NEVER = 1 << 60
 """Cycles of what cannot be scheduled."""
@@ -125,19 +126,20 @@ class Pipeline:
     def _quickened(self, best: _Choice, choices: list[_Choice]) -> tuple[_Choice, list[_Choice]]:
         """The choices with quick units on recurrences, where these make the interval shorter."""
         body = self.leaf.body
-        if best.ii <= max(self.leaf.asked or 1, port_bound(body)[0]):
-            return best, choices
-        slower = quicken(body, self.timing)
-        if slower:
+        for change in (quicken, join):
+            if best.ii <= max(self.leaf.asked or 1, port_bound(body)[0]):
+                break
+            undo = change(body, self.timing)
+            if undo is None:
+                continue
             self._forget_orders()
-        found = self._taken() if slower else (best, choices)
-        if found[0].ii < best.ii:
-            return found
-        for node, operator in slower:
-            node.operator = operator
-        if slower:
-            self._forget_orders()
-            self._again(best)
+            found = self._taken()
+            if found[0].ii < best.ii:
+                best, choices = found
+            else:
+                undo()
+                self._forget_orders()
+                self._again(best)
         return best, choices
 
     def _forget_orders(self) -> None:
