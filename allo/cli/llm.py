@@ -37,6 +37,9 @@ def register(app: typer.Typer) -> None:
         cache: Annotated[
             str, typer.Option(help="where keys and values are: chip, external or channels")
         ] = "",
+        cache_bits: Annotated[
+            int, typer.Option(help="of an element of keys and values: 8 or 4")
+        ] = 8,
         json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
     ) -> None:
         """Find parallelism and buffers under the resources and the bandwidth of a device."""
@@ -46,7 +49,9 @@ def register(app: typer.Typer) -> None:
         from allo.designs.llm.plan.show import as_data, notes, tables
 
         chosen, card = model_of(model), device_of(device)
-        asked = Question(chosen, card, bits, clock, context, position, fill, ternary, cache)
+        asked = Question(
+            chosen, card, bits, clock, context, position, fill, ternary, cache, cache_bits
+        )
         found = find_plan(asked)
         if json:
             typer.echo(json_text.dumps(as_data(found), indent=1))

@@ -12,8 +12,8 @@ import pytest
 from allo.cli import main
 from allo.designs.llm.analysis.data import Transformer, fpga
 from allo.designs.llm.analysis.engine import Engine
-from allo.designs.llm.config import GPTConfig
-from allo.designs.llm.plan.merged import Merged, fifos_of, load_merged
+from allo.designs.llm.config import Architecture, GPTConfig
+from allo.designs.llm.plan.merged import Merged, fifos_of, load_merged, shape_of
 from allo.designs.llm.plan.question import PlanError, Question
 from allo.designs.llm.plan.reports import load_models, sizes_of
 from allo.designs.llm.plan.search import plan
@@ -30,19 +30,29 @@ MERGED = Wide(
     channels=16, lanes=64, vector=16, heads=8, prefetch=512, gelu_interval=2, cache="channels",
     cache_prefetch=256,
 )  # fmt: skip
+GATED = shape_of(
+    {"family": "llama", "layers": 1, "d": 768, "heads": 12, "kv_heads": 4, "ffn": 2048, "context": 128,
+     "vocab": 300}
+)  # fmt: skip
+HALVED = Wide(
+    channels=16, lanes=64, vector=16, heads=2, keys=4, bits=4, prefetch=512, gelu_interval=2,
+    cache="channels", cache_prefetch=512, cache_bits=4,
+)  # fmt: skip
 TERNARY = Wide(channels=16, trits=64, vector=16, heads=4, gelu_interval=2, weights="chip")
 ESTIMATED = {
     "merged": {"lut": 449_336, "ff": 461_239, "dsp": 2462, "mhz": 265.0},
+    "halved": {"lut": 489_906, "ff": 513_693, "dsp": 3182, "mhz": 264.5},
     "ternary": {"lut": 303_974, "ff": 222_162, "dsp": 866, "mhz": 246.8},
 }
-"""Of the designs of UNSEEN, which are none of the samples; the night estimates them again."""
+"""Of designs of UNSEEN and GATED, which are none of the samples; the night estimates them again."""
 WITHIN = {"lut": 0.03, "ff": 0.06, "dsp": 0.001, "mhz": 0.01}
 
 
 def foretold(kind: str) -> dict[str, float]:
-    """What the models say of a design of UNSEEN."""
-    if kind == "merged":
-        sizes, models = Merged(UNSEEN, MERGED), load_merged()
+    """What the models say of a design that they have not seen."""
+    if kind != "ternary":
+        models = load_merged()
+        sizes = Merged(UNSEEN, MERGED) if kind == "merged" else Merged(GATED, HALVED)
         whole = models.whole(sizes)
         return whole | {"mhz": models.clock(sizes, whole["lut"])}
     model = Transformer("t", "T", 1, 8, 512, 2048, 128, vocab=300)
@@ -52,32 +62,37 @@ def foretold(kind: str) -> dict[str, float]:
     return whole | {"mhz": fits.clock(few, whole["lut"])}
 
 
-@pytest.mark.parametrize("kind", ["merged", "ternary"])
+@pytest.mark.parametrize("kind", ["merged", "halved", "ternary"])
 def test_the_models_give_the_estimate_of_a_design_they_have_not_seen(kind: str) -> None:
     found = foretold(kind)
     for name, value in ESTIMATED[kind].items():
         assert found[name] == pytest.approx(value, rel=WITHIN[name]), name
 
 
-@pytest.mark.parametrize(("kind", "wide"), [("merged", MERGED), ("ternary", TERNARY)])
-def test_the_estimates_that_are_held_are_those_of_today(kind: str, wide: Wide) -> None:
+@pytest.mark.parametrize(
+    ("kind", "model", "wide"),
+    [("merged", UNSEEN, MERGED), ("halved", GATED, HALVED), ("ternary", UNSEEN, TERNARY)],
+)
+def test_the_estimates_that_are_held_are_those_of_today(
+    kind: str, model: Architecture, wide: Wide
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DTypeWarning)
-        report = schedule(UNSEEN, wide).estimate(clock_mhz=300)
+        report = schedule(model, wide).estimate(clock_mhz=300)
     found = {**report.resources, "mhz": report.fmax_mhz}
     for name, value in ESTIMATED[kind].items():
         assert found[name] == pytest.approx(value, rel=0.01), name
 
 
 def test_fifos_and_tables_are_those_of_every_estimate() -> None:
-    """All FIFOs of 37 designs by name, width, depth and number, and what each design takes."""
+    """All FIFOs of 50 designs by name, width, depth and number, and what each design takes."""
     models = load_merged()
-    assert len(models.samples) == 37
+    assert len(models.samples) == 50
     for sizes, sample in zip(models.sizes, models.samples, strict=True):
         assert sorted(fifos_of(sizes)) == sorted(map(tuple, sample["fifos"])), sizes.wide
         whole, said = models.whole(sizes), sample["whole"]
         assert whole["lut"] == pytest.approx(said["lut"], rel=0.006), sizes.wide
-        assert whole["ff"] == pytest.approx(said["ff"], rel=0.035), sizes.wide
+        assert whole["ff"] == pytest.approx(said["ff"], rel=0.04), sizes.wide
         assert whole["dsp"] == pytest.approx(said["dsp"], abs=1), sizes.wide
         assert whole["uram"] == pytest.approx(said.get("uram", 0), abs=1), sizes.wide
         clock = models.clock(sizes, whole["lut"])
@@ -116,6 +131,26 @@ def test_designs_with_one_reader_a_channel_are_planned_for_alone() -> None:
         PlanError, match=r"^No plan with weights of 8 bits has keys and values in 'disk'\."
     ):
         plan(replace(question, cache="disk"))
+
+
+def test_keys_and_values_of_four_bits_are_in_the_channels() -> None:
+    """They take less of the channels, so a token at the end of its context is faster."""
+    question = Question(TINY, U280, context=1024, position=1000, cache="channels")
+    four = replace(question, cache_bits=4, cache="")
+    found, other = plan(four), plan(question)
+    assert (found.found.wide.cache, found.found.wide.cache_bits) == ("channels", 4)
+    assert other.found.wide.cache_bits == 8
+    assert found.found.seconds < other.found.seconds
+    assert found.found.taken["dram"] < other.found.taken["dram"]
+    for bad, text in (
+        (replace(four, cache="chip"), r"weights of 8 bits has keys and values of 4 bits in 'chip'"),
+        (replace(four, ternary=True), "ternary weights has keys and values of 4 bits beside them"),
+    ):
+        with pytest.raises(PlanError, match=rf"^No plan with {text}\.") as error:
+            plan(bad)
+        assert 'of 4 bits are in "channels" alone' in str(error.value)
+    with pytest.raises(PlanError, match=r"^There are no keys and values of 3 bits\."):
+        plan(replace(question, cache_bits=3))
 
 
 # --- ternary ---------------------------------------------------------------------------------

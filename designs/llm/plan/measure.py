@@ -1,10 +1,11 @@
 """Estimate small wide accelerators, and keep what their processes take, for the search.
 
-    scripts/python designs/llm/plan/measure.py [--only processes|ternary|merged] [--workers N]
+    scripts/python designs/llm/plan/measure.py [--only processes|ternary|merged|kernels] [--workers N]
 
 Each estimate is that of the compiler for the whole design (``Schedule.estimate``), at 300 MHz for
-UltraScale+: 87 designs, half a minute of CPU each. The figures go to ``designs/llm/data``:
-``processes.json``, and of the designs that are in ``ternary.json`` and ``merged.json``, there anew.
+UltraScale+: 100 designs, half a minute of CPU each. The figures go to ``designs/llm/data``:
+``processes.json``, and of the designs that are in ``ternary.json`` and ``merged.json``, there anew. The large
+kernels of the designs in ``kernels.json`` are estimated alone, in seconds.
 """
 
 from __future__ import annotations
@@ -20,10 +21,19 @@ from typing import Any
 
 from rich.console import Console
 
+import allo
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.plan.fifos import CLOCK_MHZ
 from allo.designs.llm.plan.fits import KINDS
-from allo.designs.llm.plan.merged import MERGED, bits_of, path_of, process_of
+from allo.designs.llm.plan.merged import (
+    FOLDED,
+    KERNELS,
+    MERGED,
+    bits_of,
+    path_of,
+    process_of,
+    shape_of,
+)
 from allo.designs.llm.plan.reports import OTHERWISE, PROCESSES, TERNARY, depths_of, process_name
 from allo.designs.llm.stage import Loops
 from allo.designs.llm.wide.build import schedule, stages_of
@@ -91,15 +101,17 @@ def means(found: dict[str, list[dict[str, int]]]) -> dict[str, dict[str, float]]
     }
 
 
-def measure_merged(shape: dict[str, int], widths: dict[str, Any]) -> dict[str, Any]:
+def measure_merged(shape: dict[str, Any], widths: dict[str, Any]) -> dict[str, Any]:
     """Estimate a design with one reader a channel: processes, FIFOs, and the delays of stages."""
-    config, wide = GPTConfig(**shape), Wide(**widths)
+    config, wide = shape_of(shape), Wide(**widths)
     report = schedule(config, wide).estimate(clock_mhz=CLOCK_MHZ)
     found: dict[str, list[dict[str, int]]] = {}
     for function in report.functions:
         name = process_of(function.name)
         if name == "element" and wide.bits == 4:
             name = "element_nibbles"
+        if name == "embedding" and config.gated:
+            name = "passing"
         found.setdefault(name, []).append(function.resources)
     network = next(function.network for function in report.functions if function.network)
     fifos = Counter((process_name(f.name), bits_of(f.dtype), f.depth) for f in network.fifos)
@@ -117,26 +129,42 @@ def measure_merged(shape: dict[str, int], widths: dict[str, Any]) -> dict[str, A
     }
 
 
+def measure_kernels(shape: dict[str, Any], widths: dict[str, Any]) -> dict[str, Any]:
+    """Estimate kernels alone: the large ones that gates and keys and values of four bits change."""
+    config, wide = shape_of(shape), Wide(**widths)
+    processes = {}
+    for stage in stages_of(sizes_of(config, wide)).values():
+        for kernel in stage.kernels:
+            if kernel.name in FOLDED:
+                alone = allo.customize(kernel.function, instantiate=list(kernel.sizes))
+                report = kernel.schedule(alone).estimate(clock_mhz=CLOCK_MHZ)
+                taken = {kind: report.resources.get(kind, 0) for kind in KINDS}
+                processes[FOLDED[kernel.name]] = {kind: n for kind, n in taken.items() if n}
+    return {"shape": shape, "widths": widths, "processes": processes}
+
+
 def one_of(job: tuple[str, dict[str, int], dict[str, Any]]) -> dict[str, Any]:
     """One estimate, in a process of its own."""
     warnings.simplefilter("ignore")
     kind, shape, widths = job
-    return measure_merged(shape, widths) if kind == "merged" else measure(shape, widths)
+    if kind == "merged":
+        return measure_merged(shape, widths)
+    return measure_kernels(shape, widths) if kind == "kernels" else measure(shape, widths)
 
 
 def jobs_of(kind: str) -> list[tuple[str, dict[str, int], dict[str, Any]]]:
     """The designs of a file."""
     if kind == "processes":
         return [(kind, *setting) for setting in SETTINGS]
-    if kind == "merged":
-        return [(kind, s["shape"], s["widths"]) for s in json.loads(MERGED.read_text())]
+    if kind in ("merged", "kernels"):
+        return [(kind, s["shape"], s["widths"]) for s in json.loads(FILES[kind].read_text())]
     return [
         (kind, {name: s["config"][name] for name in SHAPE}, s["wide"])
         for s in json.loads(TERNARY.read_text())
     ]
 
 
-FILES = {"processes": PROCESSES, "ternary": TERNARY, "merged": MERGED}
+FILES = {"processes": PROCESSES, "ternary": TERNARY, "merged": MERGED, "kernels": KERNELS}
 
 
 def main() -> int:

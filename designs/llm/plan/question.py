@@ -33,6 +33,8 @@ class Question:
         ternary: whether weights are ternary, and on the chip; ``bits`` then tells nothing.
         cache: where keys and values have to be, as :class:`..wide.parameters.Wide` names it; empty for
             wherever a token is fastest.
+        cache_bits: of an element of keys and values, 8 or 4; of four bits, they are in the channels of the
+            weights.
     """
 
     model: Transformer
@@ -44,6 +46,7 @@ class Question:
     fill: float = 0.85
     ternary: bool = False
     cache: str = ""
+    cache_bits: int = 8
 
     @property
     def weights(self) -> str:

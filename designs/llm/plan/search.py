@@ -26,8 +26,11 @@ NAMES = {
     "uram": "blocks of RAM (288 kbit)",
     "dram": "bytes of memory beside the chip",
 }
-PLACES = "chip", "external", "channels"
-"""Where keys and values may be."""
+PLACES = {
+    8: ("chip", "external", "channels"),
+    4: ("channels",),
+}
+"""Where keys and values may be, by their bits."""
 SLACK = 1.002
 FIRST = 6
 """So many accelerators with quick times are foretold exactly, of each kind of what fits."""
@@ -133,13 +136,7 @@ def _check(question: Question) -> None:
         require_positive(f"The {what}", value)
     if question.bits not in (4, 8) and not question.ternary:
         raise PlanError(f"There are no weights of {question.bits} bits.", help="ask for 8 or 4.")
-    if question.cache not in ("", *PLACES) or (
-        question.ternary and question.cache not in ("", "chip")
-    ):
-        raise PlanError(
-            f"No plan with {question.weights} has keys and values in {question.cache!r}.",
-            help='ask for "chip", and without ternary weights also for "external" or "channels".',
-        )
+    _check_cache(question)
     if not 0 < question.fill <= 1:
         raise PlanError(
             f"The share {question.fill} of the resources is not within (0, 1].",
@@ -165,6 +162,22 @@ def _check(question: Question) -> None:
         raise PlanError(
             f"The estimates say nothing about the fabric of {card.title}.",
             help="plan for u280, vck5000 or vhk158.",
+        )
+
+
+def _check_cache(question: Question) -> None:
+    """Whether designs have keys and values of so many bits, and where they are asked for."""
+    bits = question.cache_bits
+    if bits not in PLACES:
+        raise PlanError(f"There are no keys and values of {bits} bits.", help="ask for 8 or 4.")
+    places = tuple(each for each in PLACES[bits] if each == "chip" or not question.ternary)
+    if question.cache not in ("", *places) or not places:
+        kept = f"{bits} bits " if bits != 8 else ""
+        where = f"in {question.cache!r}" if question.cache else "beside them"
+        raise PlanError(
+            f"No plan with {question.weights} has keys and values {'of ' if kept else ''}{kept}{where}.",
+            help='ask for "chip", and without ternary weights also for "external" or "channels"; keys and '
+            'values of 4 bits are in "channels" alone.',
         )
 
 

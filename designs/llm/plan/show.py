@@ -35,6 +35,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "position": question.position,
         "engine": asdict(found.engine),
         "cache": {"external": "memory"}.get(found.wide.cache, found.wide.cache),
+        "cache_bits": question.cache_bits,
         "keys_at_once": found.wide.keys,
         "cycles": round(found.time.cycles),
         "cycles_of_the_multipliers": round(found.time.compute),
@@ -68,9 +69,9 @@ def notes(plan: Plan) -> list[str]:
     told = [
         f"The clock is {whose}. The estimates of the measured designs are {slowest:.0f} to {fastest:.0f} MHz."
     ]
-    if question.model.gated:
+    if question.model.gated and found.wide.cache != "channels":
         told.append(
-            "Simulated RTL is of the GPT-2 family: its norm and GELU stand for RMS norm and SwiGLU."
+            "Estimates are of the GPT-2 family: its norm and GELU stand for RMS norm and SwiGLU."
         )
     if found.wide.cache == "external":
         told.append("Keys and values lie in the memory beside the weights, by equation (19).")
@@ -98,7 +99,7 @@ def tables(plan: Plan) -> list[Table]:
         ("V, width of vector units", f"{engine.vector}"),
         ("heads at once", f"{engine.heads}"),
         ("cycles of V GELUs", f"{engine.gelu_interval}"),
-        ("keys and values", PLACES[found.wide.cache]),
+        ("keys and values", f"{question.cache_bits} bits, {PLACES[found.wide.cache]}"),
         ("context, position", f"{question.context:,}, {question.position:,}"),
         ("cycles of a token", f"{found.time.cycles:,.0f}"),
         ("tokens/s", f"{plan.tokens_per_second:,.1f}"),

@@ -27,6 +27,8 @@ URAM_WIDTH, URAM_WORDS = 72, 4096
 MOST_ELEMENTS = 128
 """Elements with ternary weights that are tried."""
 INTERVALS = 1, 2, 4, 8
+GROUP = 32
+"""Elements of a head that have a step in common, where keys and values have four bits."""
 SOME = 4
 """So many times the words that may be ahead are the words of logits that are foretold one by one."""
 
@@ -36,7 +38,7 @@ def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]
     if question.ternary:
         yield from ternary(question, models)
         return
-    if question.cache != "channels":
+    if question.cache != "channels" and question.cache_bits == 8:
         found = apart(question, models)
         yield from (one for one in found if question.cache in ("", one.wide.cache))
     if question.cache in ("", "channels"):
@@ -117,19 +119,28 @@ def merged(question: Question, models: ProcessModels) -> Iterator[Candidate]:
                         engine = Engine(
                             channels, lanes, vector, heads, prefetch, interval, question.bits
                         )
-                        wide = merged_of(engine, question.context)
+                        wide = merged_of(engine, shape, question.cache_bits)
                         if _is_legal(shape, wide):
                             yield _merged(question, models, engine, Merged(shape, wide))
 
 
-def merged_of(engine: Engine, context: int) -> Wide:
+def merged_of(engine: Engine, shape: Architecture, cache_bits: int = 8) -> Wide:
     """The accelerator's own parameters of an engine whose channels have one reader each.
 
     Lines of keys and of values come by turns, so a unit takes half as many keys at once as it has channels.
+    Of four bits they come faster than a unit takes them, and those of all of its heads may wait.
     """
-    across = max(1, engine.channels // engine.heads)
-    shared = {name: getattr(engine, name) for name in SHARED}
-    return Wide(**shared, cache="channels", cache_prefetch=context, keys=max(1, across // 2))
+    across, room = max(1, engine.channels // engine.heads), shape.context
+    if cache_bits == 4:
+        room <<= (shape.kv_heads // engine.heads).bit_length()
+    return Wide(
+        **{name: getattr(engine, name) for name in SHARED},
+        cache="channels",
+        cache_prefetch=room,
+        keys=max(1, across // 2),
+        cache_bits=cache_bits,
+        cache_group=min(GROUP, engine.lanes),
+    )
 
 
 def _merged(question: Question, models: ProcessModels, engine: Engine, sizes: Merged) -> Candidate:
@@ -137,11 +148,12 @@ def _merged(question: Question, models: ProcessModels, engine: Engine, sizes: Me
     taken = load_merged().whole(sizes)
     clock = question.clock_mhz or load_merged().clock(sizes, taken["lut"])
     beside = beside_weights(shape, wide, question.position, (*CACHE, *TABLES)) / model.layers
+    # The equations know units that take a key of one query a cycle.
     time = step_time(
         model,
         engine,
         models.depths(sizes_of(model, engine, question.context)),
-        question.position,
+        question.position // (wide.keys * sizes.group),
         question.channel_bytes_at(clock),
         LATENCY_NS * clock / 1e3,
         beside,
