@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .nodes import Node, Run, Value, part_of
+from .nodes import Node, Run, Value, cut, part_of, width_of
 
 
 def absorb_controls(
@@ -38,6 +38,8 @@ def absorb_controls(
             alone = all(read.get(run[0], 0) <= nodes[run[0]].width for run in node.operands[0])
             if not has_enable or again and alone:
                 _absorb_enable(nodes, node, number)
+            if ordered and again and alone and before == (node.detail, node.operands):
+                _absorb_inner(nodes, node, number, read)
             if not (again and ordered):
                 break
         node.detail += "h" if held_back else ""
@@ -82,17 +84,69 @@ def _absorb_enable(nodes: list[Node], node: Node, number: int) -> None:
     if found is None:
         return
     control, sides = found
-    at = 0
+    kept = _without_hold(sides, number)
+    if kept is None:
+        return
+    node.operands = (kept, (control,), *controls)
+    node.detail = node.detail if "e" in node.detail else f"e{node.detail}"
+
+
+def _absorb_inner(nodes: list[Node], node: Node, number: int, read: dict[int, int]) -> None:
+    """Take a hold behind another choice into the enable: what is chosen first has no multiplexer then.
+
+    The register is enabled by the choice or by the condition of the hold, and a bit has one choice less.
+    Where others read more than a few bits of the inner one, it stays.
+    """
+    data, *controls = node.operands
+    found = _sides(nodes, data, "mux")
+    if found is None:
+        return
+    control, sides = found
+    for inner in (1, 0):
+        chosen = [part_of(run, side[inner]) for run, (_, *side) in sides]
+        if any(run[0] < 0 or 2 * read.get(run[0], 0) > 3 * nodes[run[0]].width for run in chosen):
+            continue
+        held = _sides(nodes, tuple(chosen), "mux")
+        kept = _without_hold(held[1], number) if held is not None else None
+        if held is None or kept is None:
+            continue
+        other = [part_of(run, side[1 - inner]) for run, (_, *side) in sides]
+        sources = (tuple(other), kept) if inner else (kept, tuple(other))
+        runs = _choice(nodes, nodes[data[0][0]], control, *sources)
+        node.operands = (runs, (held[0],), (control,), *controls)
+        node.detail = node.detail if "e" in node.detail else f"e{node.detail}"
+        return
+
+
+def _without_hold(sides: list[tuple[Run, list[Run]]], number: int) -> Value | None:
+    """What multiplexers choose where they do not choose the register's own bits; None where they do not."""
     kept: list[Run] = []
+    at = 0
     for run, (_, then, other) in sides:
         own = (number, at, run[2])
         first, second = part_of(run, then), part_of(run, other)
         if own not in (first, second):
-            return
+            return None
         kept.append(second if first == own else first)
         at += run[2]
-    node.operands = (tuple(kept), (control,), *controls)
-    node.detail = node.detail if "e" in node.detail else f"e{node.detail}"
+    return tuple(kept)
+
+
+def _choice(nodes: list[Node], like: Node, control: Run, a: Value, b: Value) -> Value:
+    """New multiplexers between two values, of which each takes a run of both."""
+    found: list[Run] = []
+    at, width = 0, width_of(a)
+    while at < width:
+        left, right = cut(a, at, width - at)[0], cut(b, at, width - at)[0]
+        count = min(left[2], right[2])
+        left, right = cut((left,), 0, count)[0], cut((right,), 0, count)[0]
+        chosen_by = control if count == 1 else (control[0], ~control[1], count)
+        operands = ((chosen_by,), (left,), (right,))
+        more = {"section": like.section, "place": like.place}
+        nodes.append(Node("logic", count, operands, like.detail, **more))
+        found.append((len(nodes) - 1, 0, count))
+        at += count
+    return tuple(found)
 
 
 def _sides(
