@@ -142,8 +142,9 @@ def _choice(nodes: list[Node], like: Node, control: Run, a: Value, b: Value) -> 
         left, right = cut((left,), 0, count)[0], cut((right,), 0, count)[0]
         chosen_by = control if count == 1 else (control[0], ~control[1], count)
         operands = ((chosen_by,), (left,), (right,))
-        more = {"section": like.section, "place": like.place}
-        nodes.append(Node("logic", count, operands, like.detail, **more))
+        made = Node("logic", count, operands, like.detail, section=like.section)
+        made.place = like.place
+        nodes.append(made)
         found.append((len(nodes) - 1, 0, count))
         at += count
     return tuple(found)
