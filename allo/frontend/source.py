@@ -6,6 +6,7 @@ import ast
 import copy
 import inspect
 import linecache
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -139,13 +140,21 @@ def _register(name: str, text: str, lines: list[str]) -> None:
         linecache.cache.pop(old, None)
 
 
+_PARTS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Fields of statements that hold statements."""
+
+
 @lru_cache(maxsize=32)
 def _definitions(file: str, text: tuple[str, ...]) -> dict[int, list[ast.FunctionDef]]:
     found: dict[int, list[ast.FunctionDef]] = {}
-    for node in ast.walk(ast.parse("".join(text), file)):
+    pending: deque[ast.AST] = deque([ast.parse("".join(text), file)])
+    while pending:
+        node = pending.popleft()
         if isinstance(node, ast.FunctionDef):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
             found.setdefault(first, []).append(node)
+        for part in _PARTS:  # No expression holds a definition.
+            pending += getattr(node, part, ())
     return found
 
 

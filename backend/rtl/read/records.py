@@ -243,7 +243,8 @@ class _Reader:
         return found
 
     def _attrs(self, op: Any) -> dict[str, Any]:
-        return {name: self._attr(op.attributes[name]) for name in op.attributes}
+        attributes = op.attributes
+        return {name: self._attr(attributes[name]) for name in attributes}
 
     def _attr(self, attr: ir.Attribute) -> Any:
         if isinstance(attr, ir.StringAttr):

@@ -15,6 +15,8 @@ from .rewriting import each_body
 Known = dict[str, tuple[int, int]]
 """Constants of a module by name: the number, and its bits."""
 
+_OF_CONSTANTS = (Constant, Extract, Replicate, Concat)
+
 
 def shifted_products(netlist: Netlist, _: DeviceRecord) -> Netlist:
     """A design in which no product has a constant operand that ends in zeros."""
@@ -29,10 +31,12 @@ def _rewritten(body: list[Operation]) -> list[Operation]:
     made: list[Operation] = []
     known: Known = {}
     for op in body:
-        if _is_product(op):
-            made += _without_zeros(op, known)
-            continue
-        _learn(op, known)
+        if isinstance(op, Gate):
+            if _is_product(op):
+                made += _without_zeros(op, known)
+                continue
+        elif isinstance(op, _OF_CONSTANTS):
+            _learn(op, known)
         made.append(op)
     return made
 
