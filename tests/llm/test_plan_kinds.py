@@ -22,6 +22,7 @@ from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import Channel
 from allo.designs.llm.wide.parameters import Wide
 from allo.errors import DTypeWarning
+from benchmarks.llm_channels import WHOLE
 
 TINY = Transformer("tiny", "Tiny", 4, 4, 256, 512, 1024, vocab=5000)
 U280 = fpga("u280")
@@ -82,6 +83,17 @@ def test_the_estimates_that_are_held_are_those_of_today(
     found = {**report.resources, "mhz": report.fmax_mhz}
     for name, value in ESTIMATED[kind].items():
         assert found[name] == pytest.approx(value, rel=0.01), name
+
+
+def test_a_whole_model_is_near_its_estimate() -> None:
+    """LLaMA-3.2-1B's design with keys of four bits, larger than all samples: its recorded estimate."""
+    config, wide, _ = WHOLE["LLaMA-3.2-1B, W4A8 KV4"]
+    sizes, models = Merged(replace(config, layers=1), wide), load_merged()
+    whole = models.whole(sizes)
+    estimate = {"lut": 869_528, "ff": 1_060_857, "dsp": 7250, "bram": 1536, "uram": 528}
+    for kind, value in estimate.items():
+        assert whole[kind] == pytest.approx(value, rel=0.04 if kind == "lut" else 0.01), kind
+    assert models.clock(sizes, whole["lut"]) == pytest.approx(251.0, rel=0.05)
 
 
 def test_fifos_and_tables_are_those_of_every_estimate() -> None:

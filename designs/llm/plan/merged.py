@@ -57,6 +57,11 @@ class Merged:
         return self.model.heads // self.model.kv_heads
 
     @property
+    def inputs(self) -> int:
+        """Words of activations that an element keeps, in rows of lookup tables or in blocks of RAM."""
+        return self.model.ffn // self.wide.lanes
+
+    @property
     def kept_bits(self) -> int:
         """Bits of a key, or a value."""
         return sizes_of(self.model, self.wide).kept_bits
@@ -82,7 +87,9 @@ KEPT: Term = lambda s: s.kept_bits  # noqa: E731
 KEPT_KEYS: Term = lambda s: s.kept_bits * s.wide.keys  # noqa: E731
 KEPT_ACROSS: Term = lambda s: s.kept_bits * s.wide.across  # noqa: E731
 IN_TURNS: Term = lambda s: float(s.model.kv_heads > s.wide.heads)  # noqa: E731
-FFN: Term = lambda s: s.model.ffn  # noqa: E731
+SHALLOW: Term = lambda s: s.model.ffn * (s.inputs <= 64)  # noqa: E731
+IN_ROWS: Term = lambda s: s.wide.lanes * (64 < s.inputs <= 96)  # noqa: E731
+IN_BLOCKS: Term = lambda s: s.wide.lanes * (s.inputs > 96)  # noqa: E731
 ACROSS: Term = lambda s: s.wide.across  # noqa: E731
 LANES_SEVERAL: Term = lambda s: s.wide.lanes * (s.wide.keys * s.group > 1)  # noqa: E731
 PAIRS: Term = lambda s: s.wide.lanes * -(-s.wide.keys * s.group // 2)  # noqa: E731
@@ -140,8 +147,9 @@ TERMS: dict[str, tuple[Term, ...]] = {
     "factoring": (UNITS,),
     "norms": (VECTOR, lambda s: s.wide.vector * s.model.d, *gated(ONE, VECTOR), *apart(VECTOR)),
     "spreading": (LANES, SPREAD, VECTOR),
-    **dict.fromkeys(("multiply", "multiply_nibbles"), (LANES, FFN)),
-    **dict.fromkeys(("element", "element_nibbles"), (LANES,)),
+    **dict.fromkeys(
+        ("element", "element_nibbles"), (LANES, SHALLOW, IN_ROWS, IN_BLOCKS, *apart(ONE, LANES))
+    ),
     "gather": (
         VECTOR,
         lambda s: max(s.wide.channels, s.wide.vector),
@@ -168,18 +176,19 @@ TERMS: dict[str, tuple[Term, ...]] = {
     "saying": (VECTOR, UNITS),
 }  # fmt: skip
 """What each process depends on; one that is not here takes the mean of the estimates."""
-EACH_CHANNEL = {"serve", "serving", "plan", "planning", "sort", "sorting"} | {
-    each + of for each in ("multiply", "element") for of in ("", "_nibbles")
-}
+EACH_CHANNEL = {
+    "serve", "serving", "plan", "planning", "sort", "sorting", "element", "element_nibbles",
+}  # fmt: skip
 EACH_UNIT = {
     "handing_said", "returning", "scoring", "handing", "weigh_ahead", "weighing", "mixing",
 }  # fmt: skip
 FOLDED = {
-    "score_ahead": "scoring", "mix_ahead": "mixing", "halve": "halving",
-    "rotate": "turning", "gate": "swiglu", "normalise": "norms", "rescale": "rescaling",
+    "multiply": "element", "multiply_nibbles": "element_nibbles", "score_ahead": "scoring",
+    "mix_ahead": "mixing", "halve": "halving", "rotate": "turning", "gate": "swiglu",
+    "normalise": "norms", "rescale": "rescaling",
 }  # fmt: skip
 """Kernels that are estimated alone, too, and the processes that they are counted with."""
-OF_BITS = {8: ("multiply", "element"), 4: ("multiply_nibbles", "element_nibbles")}
+OF_BITS = {8: ("element",), 4: ("element_nibbles",)}
 """Processes that only designs with weights of so many bits have."""
 OF_GATES = {
     False: ("embed", "embedding", "bend", "bending"),
