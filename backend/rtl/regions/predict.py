@@ -19,7 +19,7 @@ from ..graph.regions import Function
 from .build import Build
 from .follow.instances import Inputs, Process
 from .follow.needs import deciding_inputs, find_needs
-from .follow.races import ROUNDS, Races
+from .follow.races import MOST_GUESSES, ROUNDS, Races
 from .follow.tracer import Budget, Hand
 from .live import Live, refuse_turns
 from .native import Engine, Longs, Status
@@ -29,6 +29,7 @@ from .throttles import chain_of_waits
 REPORT_RECORDS = 1 << 17
 REPORT_EVENTS = 1 << 23
 REPORT_ANSWERS = 1 << 14
+REPORT_ROUNDS = 4
 """How much of a design a report follows without being asked: about a second, and a fifth of one where what
 is found without waiting decides."""
 
@@ -141,6 +142,7 @@ class RegionModel:
                 )
             inputs = Inputs.none(modules[top])
         self._events = events
+        self._rounds = ROUNDS if records is None else REPORT_ROUNDS
 
         def begun(races: Races | None = None) -> Build:
             given = replace(inputs, arrays=deepcopy(inputs.arrays))
@@ -194,12 +196,14 @@ class RegionModel:
             Unforeseen: more happens than the model is allowed to follow.
         """
         status = self._once(depths, limit)
-        for _ in range(ROUNDS if self.build.races.clients else 0):
+        for _ in range(self._rounds if self.build.races.clients else 0):
             races = self.build.races
             known, right = races.found(self.build.engine.served())
             if right and not (races.cut and status is Status.HUNGRY):
                 break
             more = races.guesses * (2 if right else 1)
+            if more > MOST_GUESSES:
+                raise Unforeseen("a process waits for a word of a memory for too long")
             self.build = self._begun(Races(known, more))
             status = self._once(depths, limit)
         else:

@@ -240,8 +240,11 @@ class Process:
         self.awaits = None
         try:
             self.awaits = next(self.life)
-        except (StopIteration, Enough):
+        except StopIteration:
             self.over = True
+        except Enough:
+            self.over = True
+            self.tracer.pause()
 
     def give_up(self) -> None:
         """It waits for a word that never comes."""

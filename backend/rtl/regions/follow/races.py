@@ -1,8 +1,9 @@
 """Words of memories that processes load and store at once: what a load finds depends on its cycle.
 
-The processes are followed with words that are guessed, and the engine keeps the cycle of each access. In
-the order of these cycles it is known what each load finds up to the first wrong guess, and what that one
-finds. So the next run, with the words that were found, is right for longer, until all are.
+The processes are followed with words that are guessed, those that they have found there last, and the engine
+keeps the cycle of each access. In the order of these cycles it is known what each load finds up to the first
+wrong guess, and what that one finds. So the next run, with the words that were found, is right for longer,
+until all are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ GUESSES = 64
 """Words that a process may guess at first before it is followed no further."""
 ROUNDS = 400
 """Runs until all words are known."""
+MOST_GUESSES = 1 << 14
+"""Words that a process may guess at last."""
 
 Key = tuple[int, int]
 """A process, and the number of an access of it."""
@@ -56,6 +59,7 @@ class Races:
     _events: dict[Key, list[Event]] = field(default_factory=lambda: defaultdict(list))
     _first: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
     _counts: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _last: dict[tuple[int, int, int], int] = field(default_factory=dict)
     _guessed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
     def load(self, key: Key, memory: list[int], place: int) -> int:
@@ -73,6 +77,7 @@ class Races:
                 self.cut = True
                 raise Enough
             word = memory[place] if place < len(memory) else 0
+            word = self._last.get((key[0], id(memory), place), word)
         self._note(key, memory, place, word, stores=False)
         return word
 
@@ -84,6 +89,7 @@ class Races:
 
     def _note(self, key: Key, memory: list[int], place: int, word: int, *, stores: bool) -> None:
         self._first.setdefault(id(memory), (memory, list(memory)))
+        self._last[key[0], id(memory), place] = word
         order = self._counts[key[0]] = self._counts[key[0]] + 1
         self._events[key].append(Event(id(memory), place, word, order, stores))
 

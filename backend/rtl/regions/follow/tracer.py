@@ -13,6 +13,7 @@ import numpy as np
 from ..native import CALL, DRAIN, END, SETTLE, WAIT, Ints, Longs
 from ..refusal import Unforeseen
 from ..variants import (
+    ADVANCE,
     ASKS,
     GET,
     PIPE,
@@ -245,6 +246,11 @@ class Tracer:
         """The process has ended; ``again``: its next run is the same."""
         self._add(END, int(again))
 
+    def pause(self) -> None:
+        """What comes next is not known: the trace goes as far as here, and so does the time."""
+        self.flush(max(self._asked, default=-1) + 1)
+        self._add(self._keys.setdefault(("pause",), len(self._keys)), 1)
+
     def stuck(self, channel: int) -> None:
         """It waits for a word that nobody gives."""
         key = ("stuck", channel)
@@ -276,6 +282,8 @@ class Tracer:
             starts.append(len(code))
             if what == "stuck":
                 code += [STEPS, 1, GET, *rest]
+            elif what == "pause":
+                code += [STEPS, 1, ADVANCE, 0]
             elif what == "try":
                 code += [STEPS, 1, *rest]
             elif what == "asks":
