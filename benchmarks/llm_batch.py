@@ -21,10 +21,8 @@ import sys
 import time
 import warnings
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing import get_context
-from multiprocessing.queues import SimpleQueue
+from functools import partial
 
 import numpy as np
 
@@ -46,6 +44,7 @@ from allo.designs.llm.wide.random_weights import SPREAD, random_weights
 from benchmarks.harness import Row, command_line, finish
 from benchmarks.llm_channels import CLOCK_MHZ as ONE_MHZ
 from benchmarks.llm_channels import SHAPES, WHOLE
+from benchmarks.llm_side_by_side import forked
 from benchmarks.llm_wide import CLOCK_MHZ, MODELS, channel_of, same_bits
 
 GOAL, LIMIT = 4.5, 0.03
@@ -258,36 +257,12 @@ def simulated_wide(layers: Layers, batch: int, position: int) -> list[Row]:
     tell(f"ready in {time.monotonic() - began:.0f} s")
 
     def one(count: int) -> Row:
-        return layers.run(module, block, weights, count, position)
-
-    return forked(one, [1, batch])
-
-
-def forked(of: Callable[[int], Row], counts: list[int]) -> list[Row]:
-    """What a function gives for each count, in processes that share what it holds.
-
-    Raises:
-        RuntimeError: one of them failed.
-    """
-    context = get_context("fork")
-    found: SimpleQueue[tuple[int, Row | str]] = context.SimpleQueue()
-
-    def work(count: int) -> None:
-        try:
-            found.put((count, of(count)))
-        except Exception as error:
-            found.put((count, repr(error)))
-
-    for count in counts:
-        context.Process(target=work, args=(count,), daemon=True).start()
-    rows: dict[int, Row] = {}
-    for _ in counts:
-        count, row = found.get()
-        if not isinstance(row, Row):
-            raise RuntimeError(f"{count} sequences: {row}")
+        row = layers.run(module, block, weights, count, position)
         tell(f"{row.what}: {row.note}")
-        rows[count] = row
-    return [rows[count] for count in counts]
+        return row
+
+    waiting = [forked(partial(one, count)) for count in (1, batch)]
+    return [result() for result in waiting]
 
 
 def tell(what: str) -> None:

@@ -7,8 +7,10 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
+from typing import Any
 
 import numpy as np
 
@@ -120,6 +122,33 @@ def simulate_all(models: Models, steps: list[Step], workers: int, until: float) 
     return taken
 
 
+def forked[T](work: Callable[[], T]) -> Callable[[], T]:
+    """Begin work in a process that shares what this one holds.
+
+    Returns:
+        What waits for its result, or raises what it failed with.
+    """
+    context = get_context("fork")
+    found: SimpleQueue[tuple[bool, Any]] = context.SimpleQueue()
+
+    def run() -> None:
+        try:
+            found.put((True, work()))
+        except Exception as error:
+            found.put((False, error))
+
+    context.Process(target=run).start()
+
+    def result() -> T:
+        done, value = found.get()
+        if not done:
+            raise value
+        gave: T = value
+        return gave
+
+    return result
+
+
 @dataclass(slots=True)
 class Design:
     """A design in a process of its own, which builds it at once, and then simulates the steps it is given.
@@ -127,37 +156,24 @@ class Design:
     Attributes:
         runs: names of the models that run on it.
         build: gives them.
+        result: waits for what it found, or raises what it failed with, once it has begun.
     """
 
     name: str
     runs: tuple[str, ...]
     build: Callable[[], Models]
     asked: SimpleQueue[list[Step]] = field(default_factory=get_context("fork").SimpleQueue)
-    found: SimpleQueue[Result | Exception] = field(default_factory=get_context("fork").SimpleQueue)
+    result: Callable[[], Result] = field(init=False)
 
     def begin(self, workers: int, until: float) -> None:
         """Start the process."""
-        get_context("fork").Process(target=self._work, args=(workers, until)).start()
+        self.result = forked(partial(self._work, workers, until))
 
-    def _work(self, workers: int, until: float) -> None:
+    def _work(self, workers: int, until: float) -> Result:
         warnings.simplefilter("ignore")
-        try:
-            began = time.monotonic()
-            models = self.build()
-            print(f"{self.name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-            taken = simulate_all(models, self.asked.get(), workers, until)
-            report = next(iter(models.values())).built.module.report
-            self.found.put((self.name, report.resources, report.fmax_mhz or 0.0, taken))
-        except Exception as error:
-            self.found.put(error)
-
-    def result(self) -> Result:
-        """What it found.
-
-        Raises:
-            Exception: what it failed with.
-        """
-        found = self.found.get()
-        if isinstance(found, Exception):
-            raise found
-        return found
+        began = time.monotonic()
+        models = self.build()
+        print(f"{self.name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        taken = simulate_all(models, self.asked.get(), workers, until)
+        report = next(iter(models.values())).built.module.report
+        return self.name, report.resources, report.fmax_mhz or 0.0, taken

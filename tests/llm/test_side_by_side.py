@@ -10,7 +10,7 @@ import pytest
 from allo.designs.llm.wide.block.rows import Rows, following
 from allo.designs.llm.wide.block.tokens.ended import Ended
 from benchmarks.llm_blocks import Taken
-from benchmarks.llm_side_by_side import Step, simulate_all
+from benchmarks.llm_side_by_side import Step, forked, simulate_all
 
 EVER = float("inf")
 
@@ -65,3 +65,11 @@ def test_what_time_does_not_suffice_for_is_foretold() -> None:
 def test_a_step_that_is_not_that_of_the_reference_ends_all() -> None:
     with pytest.raises(RuntimeError, match=r"The logits are not those of the reference\."):
         simulate_all({"model": Counted(wrong=3)}, steps(5), 2, EVER)
+
+
+def test_work_in_a_process_gives_its_result_or_raises_what_it_failed_with() -> None:
+    held = np.arange(5)
+    waiting = [forked(lambda n=n: int(held[n])) for n in (3, 1, 9)]
+    assert (waiting[0](), waiting[1]()) == (3, 1)
+    with pytest.raises(IndexError, match="index 9 is out of bounds"):
+        waiting[2]()
