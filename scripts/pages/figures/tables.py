@@ -179,8 +179,6 @@ def recurrences(figures: Figures) -> str:
         key = f"recurrences.{name}.{routed}"
         estimated = f"{figures.find(f'{key}.mhz'):.0f}"
         reached = "–"
-        if figures.has(f"{key}.routed.mhz"):
-            reached = f"{figures.find(f'{key}.routed.mhz'):.0f} without"
         if figures.has(f"{key}.memories.mhz"):
             reached = f"{figures.find(f'{key}.memories.mhz'):.0f}"
         rows.append([f"`{name}`", f"{case.ii[CLOCKS[fast]]}", *map(str, found), estimated, reached])
