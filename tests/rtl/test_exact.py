@@ -253,3 +253,30 @@ def test_a_large_body_keeps_its_schedule_and_says_so(monkeypatch: pytest.MonkeyP
     assert "has the schedule found first: it has " in note and note.endswith(
         "3 at most are searched."
     )
+
+
+def behind_gates(A: int8[8], B: int8[8], K: int16[8], n: int8):
+    for i in range(7):
+        B[i // 3] = A[i]
+        if i > 0:
+            A[6] = K[i] + A[1]
+        else:
+            A[K[i] & 7] = A[i + 1] + A[3]
+        last: int8 = B[(n * n + i) & 7]
+        B[i] = 93 + last
+
+
+def test_loads_that_wait_for_their_conditions_wait_in_the_search() -> None:
+    """A store of one iteration came before a load of the other branch, which shared its port."""
+    s = _schedule(behind_gates, "i")
+    module = s.build(target="verilog", simulator="jit", device="ecp5", effort="exact")
+    twin = _schedule(behind_gates, "").build()
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        given = [rng.integers(-100, 100, 8).astype(t) for t in (np.int8, np.int8, np.int16)]
+        n = int(rng.integers(-9, 9))
+        expected = [array.copy() for array in given]
+        module(*given, n)
+        twin(*expected, n)
+        for ours, theirs in zip(given, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)

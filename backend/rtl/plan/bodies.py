@@ -16,7 +16,7 @@ from .modulo import Scheduler, depth_of, resources_of
 from .orders.dependence import add_edges
 from .orders.heard import unheard
 from .orders.hoist import behind_loads
-from .port_bounds import port_bound, ports_of
+from .port_bounds import port_bound, ports_of, ungated_bound
 from .runs.rewind import draining, note_on
 from .search.pipeline import NEVER, Pipeline, keep_bypasses
 from .share import gate_loads, join_streams
@@ -193,8 +193,8 @@ def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
         return region
     body, asked = region.body, region.asked
     waits = any(node.stream is not None for node in body.nodes)
-    least = port_bound(body)[0]
-    if waits or not body.overlaps or least <= asked:
+    least = ungated_bound(body)
+    if waits or not body.overlaps or min(least, body.ii) <= asked:
         return region
     if len(body.nodes) > MOST_PLANNED_TWICE and least < body.ii:
         return region
@@ -212,7 +212,7 @@ def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
     return behind_loads(
         region,
         function.new_body(),
-        lambda body: port_bound(body)[0],
+        lambda body: port_bound(body)[0] + ungated_bound(body),  # less where either is
         lambda node: not busy.isdisjoint(resources_of(node)),
         planned,
     )

@@ -6,7 +6,8 @@ So do units that work on one pair of operands for several cycles.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 
 from ..graph.nodes import Body, Node
 from .modulo import resources_of
@@ -54,15 +55,31 @@ def _capacity(use: Hashable) -> int:
 
 def gates_help(body: Body, ii: int) -> bool:
     """Whether the ports allow a shorter interval where loads share them that exclude each other."""
-    helps = gate_loads(body, True) and port_bound(body)[0] < ii
-    gate_loads(body, False)
-    return helps
+    with _as_it_is(body):
+        return gate_loads(body, True) and port_bound(body)[0] < ii
 
 
 def joining_helps(body: Body, ii: int) -> bool:
     """Whether ports allow a shorter interval where stream operations that exclude each other share them."""
-    gate_loads(body, True)
-    helps = join_streams(body, True) and port_bound(body)[0] < ii
-    join_streams(body, False)
-    gate_loads(body, False)
-    return helps
+    with _as_it_is(body):
+        gate_loads(body, True)
+        return join_streams(body, True) and port_bound(body)[0] < ii
+
+
+def ungated_bound(body: Body) -> int:
+    """Least interval the ports and units allow where no load waits for its condition."""
+    with _as_it_is(body):
+        gate_loads(body, False)
+        return port_bound(body)[0]
+
+
+@contextmanager
+def _as_it_is(body: Body) -> Iterator[None]:
+    """Leave a body with the gates and the parties that it has, for its nodes may have the times of these."""
+    gated = any(node.access is not None and node.access.gated for node in body.nodes)
+    joined = any(node.party >= 0 for node in body.nodes)
+    try:
+        yield
+    finally:
+        gate_loads(body, gated)
+        join_streams(body, joined)
