@@ -12,7 +12,7 @@ from allo.backend.sim import StreamModel
 from allo.backend.sim.engines.arc import lower, lowered
 from allo.backend.sim.engines.arc.packs import model, moves, reading
 from allo.backend.sim.engines.arc.packs.nodes import GATHER
-from allo.ir.types import Int, Stream, UInt, float32, int8, int32, uint8
+from allo.ir.types import Int, Stream, UInt, float16, float32, int8, int32, uint8
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
 from benchmarks import sim_arrays
 
@@ -253,3 +253,25 @@ def test_the_benchmark_measures_both_engines() -> None:
     row = sim_arrays.measure(2, 8, runs=1)
     assert row.value > 0
     assert row.reference > 0
+
+
+def test_a_reset_sets_what_a_multiplexer_gives() -> None:
+    """The register of the addresses begins at 2, which is no reset of the register itself."""
+
+    def downwards(X: float16[5], F: int8[20], Y: float16[5]):
+        for i in range(4):
+            for j in range(2, -1, -1):
+                F[4 * i + j] = 1
+        for k in range(3):
+            Y[k] = 1 + X[k] - (1 + X[k + 1]) + 2
+
+    s = allo.customize(downwards)
+    s.pipeline("k")
+    module = s.build(target="verilog", simulator="jit", randomize=3)
+    assert is_packed(module)
+    for _ in range(2):
+        flags, y = np.zeros(20, np.int8), np.zeros(5, np.float16)
+        module(np.ones(5, np.float16), flags, y)
+        assert list(flags) == 4 * [1, 1, 1, 0] + 4 * [0]
+        assert list(y) == [2, 2, 2, 0, 0]
+        module.reset()

@@ -37,7 +37,7 @@ def lower_design(design: HardwareDesign, timeout: float | None = None) -> ArcMod
 
 def model_key(design: HardwareDesign) -> str:
     """A name for the model of a design: the same where its program lies in another folder."""
-    return content_key(design.top, _without_places(_text_of(design)), *TO_STATE, "39")
+    return content_key(design.top, _without_places(_text_of(design)), *TO_STATE, "40")
 
 
 def _text_of(design: HardwareDesign) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from allo.backend.rtl._circt import ir, parse_hw
 from allo.dialects.diagnostics import BuildError
 
@@ -10,7 +12,7 @@ from .functions import RESET, Functions, has_order
 from .joining import join_registers
 from .known import depending, known_values
 from .layout import Layout, cell_bits, lanes_of_part, parts_of
-from .nodes import Packed, Register, UnpackableError
+from .nodes import Node, Packed, Register, UnpackableError
 from .reading import read_packs
 
 
@@ -32,15 +34,7 @@ def _model(top: str, packed: Packed) -> ArcModel:
     layout = Layout.of(packed)
     functions = Functions(packed, layout, top)
     text = "\n".join([functions.edge(), functions.settle()])
-    during = known_values(functions.order, {RESET: 1})
-    changed = depending(functions.order, RESET)
-    resets = []
-    for register in packed.registers:
-        if register.reset in changed:
-            if register.reset not in during:
-                raise UnpackableError("reset")
-            if during[register.reset]:
-                resets += _reset(register, layout)
+    resets = _resets(packed, functions.order, layout)
     named = {
         name: (layout.bit_of(register, lane), register.node.width)
         for register in packed.registers
@@ -60,9 +54,52 @@ def _model(top: str, packed: Packed) -> ArcModel:
     )
 
 
-def _reset(register: Register, layout: Layout) -> list[tuple[int, int, int]]:
-    """Byte offset, bits and value of what a reset stores."""
-    node, value, bits = register.node, register.reset_value, cell_bits(register.node)
+def _resets(packed: Packed, order: list[Node], layout: Layout) -> list[tuple[int, int, int]]:
+    """Byte offset, bits and value of all that a reset stores.
+
+    A register may say so by its reset, or take a constant from a multiplexer that the reset switches.
+    What does not depend on the reset keeps what it holds: no design depends on that.
+
+    Raises:
+        UnpackableError: what it stores is not known from the reset alone.
+    """
+    during = known_values(order, {RESET: 1})
+    changed = depending(order, RESET)
+    found = []
+    for register in packed.registers:
+        stored = _stored(register, during, changed)
+        if stored is not None:
+            found += _row(register, stored, layout)
+    for memory in packed.memories:
+        for write in memory.writes:
+            if changed.isdisjoint(node for node in write if node is not None):
+                continue
+            if write[2] is None or during.get(write[2]) != 0:
+                raise UnpackableError("reset")
+    return found
+
+
+def _stored(register: Register, during: Mapping[Node, int], changed: set[Node]) -> int | None:
+    """What a reset stores in each lane of a register; None where it leaves that as it is."""
+    if register.reset in changed:
+        if register.reset not in during:
+            raise UnpackableError("reset")
+        if during[register.reset]:
+            return register.reset_value
+    if register.value not in changed and register.enable not in changed:
+        return None
+    if register.enable is not None and during.get(register.enable) == 0:
+        return None
+    taken = register.enable is None or during.get(register.enable) == 1
+    alone = register.reset is None or register.reset in changed
+    if not (taken and alone) or register.value not in during:
+        raise UnpackableError("reset")
+    return during[register.value]
+
+
+def _row(register: Register, value: int, layout: Layout) -> list[tuple[int, int, int]]:
+    """Byte offset, bits and value of what a reset stores in all lanes."""
+    node, bits = register.node, cell_bits(register.node)
     if not node.is_vector:
         if node.is_bits:
             value *= (1 << node.lanes) - 1
