@@ -109,8 +109,8 @@ class Search:
             late = self.clock.left <= 0 and bool(self.good)
             if not late or self._best().cycles > least_of_pipelines(self.kernel):
                 self._plain()
-            outside = any(nest.obstacle and not nest.children for nest in self.kernel.nests)
-            if outside or self._best().cycles > FAR * self.trace.bound:
+            beyond = any(nest.obstacle or nest.children for nest in self.kernel.nests)
+            if beyond or self._best().cycles > FAR * self.trace.bound:
                 try_hoisted(self, 1.0)
         self._size_fifos()
         best = self._verified()

@@ -19,7 +19,7 @@ from allo.explore.solve import Choice
 from allo.ir.types import int32
 from allo.schedule import Schedule
 
-N = 24
+N, ROWS = 24, 20
 
 
 def rotate(x: int32[6], a: int32, b: int32):
@@ -57,6 +57,30 @@ def test_a_body_of_loops_and_calls_is_one_pipeline() -> None:
     hardware(key.copy(), ours)
     allo.customize(mixed).build()(key.copy(), wanted)
     np.testing.assert_array_equal(ours, wanted)
+    assert hardware.cycles == found.trace.cycles
+
+
+def trees(x: int32[ROWS, 8], out: int32[ROWS]):
+    for row in range(ROWS):
+        part: int32[8]
+        for k in range(8):
+            part[k] = x[row, k] * 3
+        with allo.meta_for(3) as level:
+            for to in range(4 >> level):
+                part[to] ^= part[to + (4 >> level)]
+        for _last in range(1):
+            out[row] = part[0]
+
+
+def test_a_loop_around_many_loops_is_one_pipeline_though_these_are_as_fast_as_the_model_knows() -> None:
+    found = allo.autoschedule(trees, seconds=10.0, cache=False, timer=time.process_time)
+    assert "no other balance" in found.trace.ended
+    assert found.trace.cycles < 2 * ROWS
+    x = np.random.default_rng(2).integers(-99, 99, (ROWS, 8)).astype(np.int32)
+    out = np.zeros(ROWS, np.int32)
+    hardware = found.build(target="verilog", simulator="jit")
+    hardware(x, out)
+    np.testing.assert_array_equal(out, np.bitwise_xor.reduce(x * 3, axis=1))
     assert hardware.cycles == found.trace.cycles
 
 
