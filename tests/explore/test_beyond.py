@@ -72,7 +72,7 @@ def trees(x: int32[ROWS, 8], out: int32[ROWS]):
             out[row] = part[0]
 
 
-def test_a_loop_around_many_loops_is_one_pipeline_though_these_are_as_fast_as_the_model_knows() -> None:
+def test_a_loop_around_many_loops_is_one_pipeline_beside_their_balance() -> None:
     found = allo.autoschedule(trees, seconds=10.0, cache=False, timer=time.process_time)
     assert "no other balance" in found.trace.ended
     assert found.trace.cycles < 2 * ROWS
