@@ -242,6 +242,12 @@ def run_time_bounds(x: int8[8], y: int32[2], n: int32):
             y[j] += x[i] * w[i]
 
 
+def run_time_steps(x: int8[8], y: int32[8], n: int32):
+    for j in range(0, 8, (n & 3) + 1):
+        for i in range(7, -1, -(n & 3) - 1):
+            y[j] += x[i] * 3
+
+
 def branches(x: int8[3], y: int32[2]):
     for j in range(2):
         for i in range(3):
@@ -295,6 +301,16 @@ def large(x: int8[100], y: int32[10]):
             "j",
             None,
             r"constant_multiply j: of the nest alone the bounds of this loop cannot be told\..*help: name",
+        ),
+        *(
+            (
+                run_time_steps,
+                axis,
+                None,
+                rf":\d+:\d+: constant_multiply {axis}: a loop whose bounds or step are known only when it "
+                r"runs cannot stand in a nest that becomes sums\..*help: the nest may hold loops of constant",
+            )
+            for axis in "ji"
         ),
         (branches, "j", None, r"constant_multiply j: a branch that data decide cannot stand in a"),
         (scattered, "j", None, r"a subscript or bound here is made of data\..*when it compiles"),

@@ -227,6 +227,11 @@ def scattered(x: UInt(2)[3], y: int32[4]):
         y[x[j]] = 1
 
 
+def run_time_steps(x: UInt(2)[3], y: int32[4], n: int32):
+    for j in range(0, 3, (n & 1) + 1):
+        y[j] = x[j]
+
+
 def many(x: UInt(16)[600], y: UInt(16)[600]):
     for j in range(600):
         y[j] = x[j] >> 3
@@ -250,6 +255,12 @@ def long(x: UInt(2)[3], y: Int(80)[3]):
         (by_iterator, "k", 6, r"depends on 66 bits.*an iterator from outside of the nest"),
         (branches, "j", 6, r"a branch that data decide cannot stand in a nest that becomes tables"),
         (scattered, "j", 6, r"tabulate j: a subscript or bound here is made of data"),
+        (
+            run_time_steps,
+            "j",
+            6,
+            r"tabulate j: a loop whose bounds or step are known only when it runs",
+        ),
         (many, "j", 6, r"the 600 elements that this nest stores have 39,321,600 values in all"),
         (long, "j", 6, r"an element of y has 80 bits, and a table up to 64\..*help: store it in"),
         (neurons, "j", 3, r"tabulate j: the inputs of a table must be >= 4, got 3\..*4 to 6"),

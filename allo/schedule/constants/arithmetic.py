@@ -191,6 +191,6 @@ def _spoken(name: str) -> str:
     return {
         "func.call": "a call",
         "scf.while": "a while loop",
-        "scf.for": "a loop whose bounds are known only when it runs",
+        "scf.for": "a loop whose bounds or step are known only when it runs",
         "scf.if": "a branch that data decide",
     }.get(name, f"the operation {name}")

@@ -109,7 +109,7 @@ class Trace(Arithmetic):
         Raises:
             ScheduleError: it holds what no sum is made of.
         """
-        self._for(read_step(self.loop))
+        self._run([read_step(self.loop)])
         found = []
         for memory in self._memories.values():
             for element, op in memory.stores.items():
