@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+import allo
 from allo.backend import devices
 from allo.backend.rtl.netlist.passes import run_passes
 from allo.backend.rtl.resources.design import module_resources, whole
 from allo.backend.rtl.resources.memory import Memory, memory_cost
+from allo.ir.types import float32, int32
 from tests.netlist.reader import read_netlist
 
 TOP = """hw.module private @inner(in %clk: !seq.clock, in %a: i32, out p: i32) {{
@@ -146,3 +148,23 @@ hw.module @outer(in %clk: !seq.clock, in %x: i17, in %b: i17, out p: i17, out q:
 """
     lines = [*joined, *places, "  hw.output %u, %v : i17, i17", "}"]
     assert counted(text + "\n".join(lines), device).get("lut", 0) == 2 * lut
+
+
+def numbered(y: float32[5]):
+    for i in range(5):
+        y[i] = i
+
+
+def converted(x: int32[5], y: float32[5]):
+    for i in range(5):
+        y[i] = x[i]
+
+
+def test_bits_that_are_known_hold_up_no_reset() -> None:
+    """A conversion of three bits, or of 32: what it asks of the others holds, and takes no table in front."""
+    known, unknown = (
+        allo.customize(kernel).estimate(device="ecp5", clock_mhz=180)
+        for kernel in (numbered, converted)
+    )
+    assert known.resources["lut"] < unknown.resources["lut"]
+    assert known.fmax_mhz >= unknown.fmax_mhz

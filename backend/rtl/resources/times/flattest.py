@@ -321,7 +321,8 @@ class Flattest:
         return kept
 
     def _reduced(self, read: Sequence[_Bit]) -> list[Cut]:
-        """The cuts of an associative function: trees that take what is early first."""
+        """The cuts of an associative function: trees that take what is early first, and no constants."""
+        read = [bit for bit in read if frozenset() not in bit.cuts]
         if len(read) < 3:
             return self._function(read)
         sizes = (size for size in self._tables.sizes if size <= max(len(read), self._tables.inputs))
