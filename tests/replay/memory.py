@@ -5,7 +5,7 @@ from __future__ import annotations
 from allo.backend.rtl.graph.nodes import Array, Node
 from allo.dialects.core.partition import DimPartition, Partition
 
-from .values import scattered
+from .floats import scattered
 
 type Spot = tuple[int, int, int]
 """An array's number, a bank and a word of it."""

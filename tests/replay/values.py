@@ -1,8 +1,7 @@
 """What a node computes, on numbers in Python.
 
 Operators without cycles are the operations that they emit, units the netlist that they are drawn from. A
-design knows a unit by its module's name, so the first unit of a name is all of that name. Operations on
-floats are no more than a number that depends on the operation and its operands.
+design knows a unit by its module's name, so the first unit of a name is all of that name.
 """
 
 from __future__ import annotations
@@ -19,17 +18,10 @@ from allo.backend.rtl.operators.timing import live_nodes
 from allo.dialects.core.integers import PREDICATES, as_signed, truncating_division
 
 from . import Unjudged
-
-type Fn = Callable[..., int]
+from .floats import Fn, float_function
 
 LARGEST = 3000
 """Nodes of a netlist that is still computed."""
-_SPREAD = sum(1 << 53 * k for k in range(40)) * 0x9E3779B97F4A7C15F39CC0605CEDC8341
-
-
-def scattered(*parts: Any) -> int:
-    """A number that depends on all parts, of more bits than anything is wide."""
-    return (hash(parts) & mask(61)) * _SPREAD >> 11
 
 
 def _divided(fn: Callable[[int, int], int], signed: bool) -> Callable[[int, int, int, int], int]:
@@ -77,7 +69,7 @@ class Units:
 
 
 def _of_operator(operator: Operator) -> Fn:
-    op, types, result, given = operator.asked or ("", (), "", ())
+    op, types, result, _ = operator.asked or ("", (), "", ())
     if op in _DIVISIONS:
         divide, widths, top = _DIVISIONS[op], operator.operand_widths, mask(operator.result_width)
         return lambda a, b: divide(a, b, *widths) & top
@@ -91,17 +83,11 @@ def _of_operator(operator: Operator) -> Fn:
             plain = _PLAIN[op]
             return lambda a, b: plain(a, b) & top
         return _unknown
-    number = _number_of(str((op or operator.name, types, result, dict(given).get("predicate"))))
-    return lambda *values: scattered(number, *values) & top
+    return float_function(operator)
 
 
 def _unknown(*values: int) -> int:
     raise Unjudged("an operator that is too large to compute")
-
-
-def _number_of(text: str) -> int:
-    """A number for a text, the same in every process."""
-    return int.from_bytes(text.encode()) % ((1 << 61) - 1)
 
 
 _SIGNED = "(({0} ^ {1}) - {1})"

@@ -15,9 +15,9 @@ from allo.backend.rtl.graph.trees import _Planter
 from allo.backend.rtl.operators import library
 from allo.backend.rtl.operators.families import multiply
 from allo.backend.rtl.plan.orders import dependence, order
-from allo.backend.rtl.plan.search import pipeline
+from allo.backend.rtl.plan.search import pipeline, quick
 from allo.backend.rtl.read import accesses
-from allo.ir.types import UInt, float32, int8, int32
+from allo.ir.types import UInt, bfloat16, float32, int8, int32
 from tests.replay.watcher import Watcher
 
 
@@ -80,6 +80,13 @@ def addresses(A: int8[400], B: int8[420]):
 def histogram(a: int8[32], h: int32[16]):
     for i in range(32):
         h[a[i] & 15] += 1
+
+
+def alternating(x: bfloat16[16], z: bfloat16[16], y: bfloat16[16]):
+    last: bfloat16 = 1
+    for i in range(16):
+        last = x[i] - last - z[i]
+        y[i] = last
 
 
 def pipelined(s: Any) -> None:
@@ -180,6 +187,22 @@ RULES = {
     ),
     "a load takes what a store on its way writes": Rule(
         pipeline, "keep_bypasses", "if not edge.bypass or access is None", "if True", histogram
+    ),
+    "a unit for two sums has the sign of each term": Rule(
+        quick._Unit,
+        "_side",
+        "return tree, not turned",
+        "return tree, turned",
+        alternating,
+        options={"device": "ecp5", "clock_mhz": 60, "clock": False},
+    ),
+    "a unit for two sums has each operand in its place": Rule(
+        quick._Unit,
+        "_side",
+        "self.operands.index(node), False",
+        "0, False",
+        alternating,
+        options={"device": "ecp5", "clock_mhz": 60, "clock": False},
     ),
 }
 

@@ -62,4 +62,5 @@ def joint(
     if library.flush:
         return None
     found = joint_operator(tree, operands, name, most, library.device, library.clock_mhz)
-    return found and replace(found, asked=(op, (name,) * operands, name, (("impl", "fast"),)))
+    given = ("impl", "fast"), ("tree", tree)
+    return found and replace(found, asked=(op, (name,) * operands, name, given))
