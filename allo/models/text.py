@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.text.free_name import free_name
 
 from .tensors import Tensor
 
@@ -32,10 +33,7 @@ _ITERATOR = re.compile(r"[ijknor]\d+")
 
 
 def _unused(stem: str, names: set[str], reserved: frozenset[str]) -> str:
-    name, number = stem, 0
-    while name in names or name in reserved:
-        number += 1
-        name = f"{stem}_{number}"
+    name = free_name(stem, names, reserved)
     names.add(name)
     return name
 

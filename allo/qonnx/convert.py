@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from allo.dialects.text.free_name import free_name
 from allo.dialects.text.near import did_you_mean
 from allo.models.graph import Meta, Model, ModuleCall, Operator, Ref
 from allo.models.text import identifier
@@ -203,10 +204,7 @@ class Converter:
 
     def fresh(self, stem: str) -> str:
         """A name that no value of the graph has."""
-        name, number = stem, 0
-        while name in self.names:
-            number += 1
-            name = f"{stem}_{number}"
+        name = free_name(stem, self.names)
         self.names.add(name)
         return name
 

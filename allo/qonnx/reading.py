@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
+from allo.dialects.text.free_name import free_name
 
 from .packages import load
 from .rewrites.recurrent import spelled_out
@@ -173,10 +174,7 @@ def _static(value: Any) -> tuple[int, ...]:
 def _node(proto: Any, versions: dict[str, int], paths: set[str]) -> Node:
     onnx = load("onnx")
     wanted = proto.name.strip("/").replace("/", ".") or proto.op_type
-    path, number = wanted, 0
-    while path in paths:
-        number += 1
-        path = f"{wanted}_{number}"
+    path = free_name(wanted, paths)
     paths.add(path)
     version = versions.get(proto.domain, 1)
     if proto.op_type == "Trunc":  # told apart by their inputs, whatever the file's version says

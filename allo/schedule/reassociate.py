@@ -93,8 +93,7 @@ def add_up_iterations(
     bounds, step = values
     always = spec_of(loop).constant_bounds() is not None
     element = _number(loop, bounds[0], step)
-    operations = [o.operation for o in loop.block.operations]
-    after = ir.InsertionPoint(operations[operations.index(loop) + 1])
+    after = ir.InsertionPoint.after(loop)
     if not always and range_of(loop) is None:
         guard = make_guard(_runs(loop), loop.location, after)
         after = ir.InsertionPoint(terminator(guard.regions[0].blocks[0]))

@@ -8,6 +8,7 @@ from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.streams.endless import ENDLESS
+from allo.dialects.text.free_name import free_name
 
 from .compiled import CompiledModule
 from .emit.builder import ModuleBuilder, identifier
@@ -256,11 +257,7 @@ class Compiler:
         self._made[interface.module] = partial(text.module, place=module.function.place)
 
     def _module_name(self, name: str) -> str:
-        base = module = identifier(name)
-        number = 1
-        while module in self._names:
-            number += 1
-            module = f"{base}_{number}"
+        module = free_name(identifier(name), self._names, first=2)
         self._names.add(module)
         return module
 

@@ -29,6 +29,7 @@ from math import prod
 from .._mlir import ir
 from ..checked import module_pass
 from ..core.signature import functions_of, refresh_types, signature_of, symbol
+from ..text.free_name import free_name
 from ..types import Fixed, Stream, Struct, UFixed, UInt, parse_type
 from .arg_access import analyze_arg_load_store, writes_everything
 
@@ -134,10 +135,7 @@ class _Wrapper:
     ) -> str:
         """Add the function that copies ``source`` into ``target``; its name, which no other function has."""
         local = target if load else source
-        taken, wanted, number = functions_of(self.module), name, 0
-        while name in taken:
-            number += 1
-            name = f"{wanted}_{number}"
+        name = free_name(name, functions_of(self.module))
         text = _mover_text(name, source, target, declared, local, load, self.flatten)
         add_function(text, self.top)
         return name

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from .._mlir import ir
 from ..affine.loops import walk
 from ..core.signature import callee_of, functions_of, symbol
+from ..text.free_name import free_name
 
 
 def specialise_calls(
@@ -46,7 +47,7 @@ def specialise_calls(
                 continue
             if len(patterns) > 1:
                 target = function.clone(ir.InsertionPoint(function)).operation
-                free = _free_name(functions, f"{name}_v{number}")
+                free = free_name(f"{name}_v{number}", functions)
                 target.attributes["sym_name"] = ir.StringAttr.get(free)
                 functions[free] = target
             change(target, group)
@@ -70,14 +71,6 @@ def _identity(value: ir.Value) -> object:
     if not isinstance(value, ir.BlockArgument) and value.owner.name == "memref.get_global":
         return ir.FlatSymbolRefAttr(value.owner.attributes["name"]).value
     return value
-
-
-def _free_name(functions: dict[str, ir.Operation], wanted: str) -> str:
-    name, number = wanted, 0
-    while name in functions:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name
 
 
 def _drop_unused_copies(module: ir.Module, called: dict[str, list[ir.Operation]]) -> None:

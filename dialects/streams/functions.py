@@ -6,16 +6,12 @@ from collections.abc import Sequence
 
 from .._mlir import ir
 from ..core.signature import functions_of, sign, string_array
+from ..text.free_name import free_name
 
 
-def free_name(module: ir.Operation, wanted: str) -> str:
+def free_function_name(module: ir.Operation, wanted: str) -> str:
     """A name that no function of the module has."""
-    taken = functions_of(module)
-    name, number = wanted, 1
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name
+    return free_name(wanted, functions_of(module), first=2)
 
 
 def new_function(name: str, before: ir.Operation) -> ir.Operation:

@@ -12,7 +12,7 @@ from ..core.signature import (
     string_array,
     symbol,
 )
-from .functions import free_name
+from .functions import free_function_name
 from .tasks import variables_of
 
 
@@ -35,7 +35,7 @@ def _declare(module: ir.Operation, made: ir.Operation) -> None:
     if len(set(returned)) < len(returned) or not all(_is_local(callee, v) for v in returned):
         return
     copy = callee.clone(ir.InsertionPoint(callee)).operation
-    copy.attributes["sym_name"] = ir.StringAttr.get(free_name(module, symbol(callee)))
+    copy.attributes["sym_name"] = ir.StringAttr.get(free_function_name(module, symbol(callee)))
     _take_results(copy)
     keep = {n: made.attributes[n] for n in made.attributes if n in ("name", "dtype", "unsigned")}
     arrays = []

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .._mlir import ir
 from ..affine.loops import is_loop, terminator, walk
 from ..core.signature import callee_of, declared_type, functions_of, sign, signature_of, symbol
-from .functions import call, free_name, new_function
+from .functions import call, free_function_name, new_function
 from .processes import UNFOLDED, Process, is_pure
 from .space import stream_space
 from .trace import known_index
@@ -96,7 +96,7 @@ class Outliner:
         return inner
 
     def _free(self, wanted: str) -> str:
-        return free_name(self._module.operation, wanted)
+        return free_function_name(self._module.operation, wanted)
 
     # --- the region ----------------------------------------------------------------------
 

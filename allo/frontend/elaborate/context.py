@@ -17,6 +17,7 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
     UnsupportedSyntaxError,
 )
+from allo.dialects.text.free_name import free_name
 from allo.dialects.text.near import did_you_mean
 from allo.dialects.types import AlloType, Struct
 from allo.frontend.syntax import last_name
@@ -172,10 +173,7 @@ class ModuleContext:
 
     def unique_symbol(self, wanted: str) -> str:
         """``wanted``, or ``wanted_1``, ``wanted_2`` … where it is taken."""
-        name, count = wanted, 0
-        while name in self.symbols:
-            count += 1
-            name = f"{wanted}_{count}"
+        name = free_name(wanted, self.symbols)
         self.symbols.add(name)
         return name
 

@@ -12,6 +12,7 @@ from allo.dialects.core.dense import dense_words, nested_text, number_text
 from allo.dialects.core.partition import layout_of
 from allo.dialects.core.signature import symbol
 from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.text.free_name import free_name
 
 from .alike import global_of
 
@@ -63,10 +64,7 @@ def _stacked(group: Sequence[ir.Operation], wanted: str, taken: set[str]) -> str
             help="share the modules first, and partition their weights then.",
         )
     shape = [len(group), *kind.shape]
-    name, number = wanted, 1
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
+    name = free_name(wanted, taken, first=2)
     copy = group[0].clone(ir.InsertionPoint(group[0])).operation
     copy.attributes["sym_name"] = ir.StringAttr.get(name)
     new = ir.MemRefType.get(shape, kind.element_type, memory_space=kind.memory_space)

@@ -15,6 +15,7 @@ from allo.dialects.core.signature import (
     signature_of,
     symbol,
 )
+from allo.dialects.text.free_name import free_name
 from allo.frontend.kernel_module import KernelModule
 
 from ..text import identifier
@@ -43,9 +44,9 @@ def transplant(
     constants = _constants(s, made, dict(zip(passed, weights, strict=True)))
     functions = functions_of(made.module)
     inside = _reached(functions, top)
-    names = {top: name}
+    names, taken = {top: name}, functions_of(s.module)
     for other in inside - {top}:
-        names[other] = _free(s, f"{other}_{name}", set(names.values()))
+        names[other] = free_name(f"{other}_{name}", taken, names.values(), first=2)
     new = old
     for original in [f for f in functions if f in inside]:
         copy = functions[original].clone(ir.InsertionPoint(old)).operation
@@ -130,11 +131,3 @@ def _read_weights(s: ModelState, function: ir.Operation, constants: Sequence[str
     sign(function, signature.names[:inputs], signature.declared[:inputs])
     info = s.kernel.functions[symbol(function)]
     s.kernel.functions[symbol(function)] = replace(info, args=info.args[:inputs])
-
-
-def _free(s: ModelState, wanted: str, also: set[str]) -> str:
-    name, number = wanted, 1
-    while name in functions_of(s.module) or name in also:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name

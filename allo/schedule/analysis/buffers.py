@@ -19,6 +19,7 @@ from allo.dialects.core.expressions import linear_form
 from allo.dialects.core.rewrite import replace_operation
 from allo.dialects.core.signature import signature_of
 from allo.dialects.ranges.indices import map_range
+from allo.dialects.text.free_name import free_name
 
 from ..resolve import buffers_of
 
@@ -26,15 +27,6 @@ from ..resolve import buffers_of
 def fresh_name(function: ir.Operation, wanted: str) -> str:
     """``wanted``, or with ``_1``, ``_2`` … where a buffer of the function has that name."""
     return free_name(wanted, buffers_of(function))
-
-
-def free_name(wanted: str, taken: Collection[str]) -> str:
-    """``wanted``, or with ``_1``, ``_2`` … where that is taken."""
-    name, number = wanted, 0
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name
 
 
 def declared_attributes(function: ir.Operation, value: ir.Value) -> dict[str, ir.Attribute]:

@@ -9,6 +9,7 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.signature import callee_of, functions_of
+from allo.dialects.text.free_name import free_name
 
 from ..parameters import moved
 from ..primitive import unrecorded
@@ -85,7 +86,7 @@ def _own(module: ir.Module, target: str, wanted: set[str], label: str) -> None:
     copies: dict[str, str] = {}
     for name in [n for n in functions if n in shared]:
         copy = functions[name].clone(ir.InsertionPoint(functions[name])).operation
-        copies[name] = _free(functions_of(module), f"{name}_{label}")
+        copies[name] = free_name(f"{name}_{label}", functions_of(module), first=2)
         copy.attributes["sym_name"] = ir.StringAttr.get(copies[name])
     changed = [*(tree - shared), *copies.values()]
     functions = functions_of(module)
@@ -104,11 +105,3 @@ def _reached(calls: dict[str, list[str]], names: Any) -> set[str]:
             found.add(name)
             waiting += calls[name]
     return found
-
-
-def _free(taken: Any, wanted: str) -> str:
-    name, number = wanted, 1
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
+from allo.dialects.text.free_name import free_name
 
 from ..resolve import FoundBuffer, buffers_of
 
@@ -32,7 +33,7 @@ def fork(
     inside = [op for op in walk(producer) if buffer.value in list(op.operands)]
     if not inside or any(op.name not in _STORES for op in inside):
         return None
-    name = _free_name(buffer, label)
+    name = free_name(f"{buffer.name}_{label}", buffers_of(buffer.function), first=2)
     copy = declaration.clone(ip=_behind(declaration))
     copy.operation.attributes["name"] = ir.StringAttr.get(name)
     for store in inside:
@@ -50,12 +51,3 @@ def fork(
 
 def _behind(op: ir.Operation) -> ir.InsertionPoint:
     return ir.InsertionPoint.after(op)
-
-
-def _free_name(buffer: FoundBuffer, label: str) -> str:
-    taken = buffers_of(buffer.function)
-    name, number = f"{buffer.name}_{label}", 1
-    while name in taken:
-        number += 1
-        name = f"{buffer.name}_{label}_{number}"
-    return name

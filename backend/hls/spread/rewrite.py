@@ -38,6 +38,7 @@ from allo.dialects.core.signature import (
 from allo.dialects.interfaces.placements import Placement, note_placements, placements_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store, writes_everything
 from allo.dialects.passes.io_buffers import add_function, call, local_buffer
+from allo.dialects.text.free_name import free_name
 
 from ..process_copies import CONSTANTS, instantiated
 from ..split_arguments import COUNTS, split_counts
@@ -163,7 +164,7 @@ class _Rewriter:
             ):
                 if not wanted:
                     continue
-                free = self._free(name)
+                free = free_name(name, self._functions)
                 text = mover(free, spread, spread.kind, spread.count, whole, load=filled)
                 add_function(text, top)
                 self._functions[free] = functions_of(self._module)[free]
@@ -232,7 +233,7 @@ class _Rewriter:
                     _store(op, spread, parts)
 
     def _move_row(self, row: Row, spread: Spread, parts: Sequence[ir.Value]) -> None:
-        name = self._free(f"{'load' if row.load else 'store'}_rows{self._movers}")
+        name = free_name(f"{'load' if row.load else 'store'}_rows{self._movers}", self._functions)
         self._movers += 1
         kind = ir.MemRefType(row.buffer.type)
         text = mover(
@@ -283,18 +284,11 @@ class _Rewriter:
         key = symbol(callee), tuple(given.items())
         if key not in self._copies:
             made = callee.clone(ir.InsertionPoint(callee)).operation
-            self._copies[key] = self._free(f"{symbol(callee)}_s0")
+            self._copies[key] = free_name(f"{symbol(callee)}_s0", self._functions)
             made.attributes["sym_name"] = ir.StringAttr.get(self._copies[key])
             self._functions[self._copies[key]] = made
             self.rewrite(made, given)
         return self._copies[key]
-
-    def _free(self, wanted: str) -> str:
-        name, number = wanted, 0
-        while name in self._functions:
-            number += 1
-            name = f"{wanted}_{number}"
-        return name
 
     def drop(self) -> None:
         """Erase the functions that were copied and are called no more."""

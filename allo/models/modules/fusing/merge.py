@@ -16,6 +16,7 @@ from allo.dialects.core.signature import (
     signature_of,
     symbol,
 )
+from allo.dialects.text.free_name import free_name
 from allo.frontend.kernel_module import ValueInfo
 from allo.schedule.bands import bands_of
 from allo.schedule.resolve import buffers_of
@@ -187,10 +188,7 @@ def _name_reads(function: ir.Operation) -> None:
 
 
 def _free(wanted: str, taken: set[str]) -> str:
-    name, number = wanted, 0
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
+    name = free_name(wanted, taken)
     taken.add(name)
     return name
 

@@ -18,6 +18,7 @@ from allo.dialects.affine.loops import (
 from allo.dialects.affine.maps import constant_map
 from allo.dialects.affine.substitute import replace_index
 from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.text.free_name import free_name
 from allo.schedule.bands import Band, bands_of
 from allo.schedule.handles import LoopWrapper
 from allo.schedule.primitive import unrecorded
@@ -175,10 +176,7 @@ def _rename_loops(root: ir.Operation, moved: list[ir.Operation]) -> None:
         name = string_attribute(op, "loop_name")
         if op not in moved or name is None:
             continue
-        free, number = name, 0
-        while free in taken:
-            number += 1
-            free = f"{name}_{number}"
+        free = free_name(name, taken)
         taken.add(free)
         op.attributes["loop_name"] = ir.StringAttr.get(free)
 

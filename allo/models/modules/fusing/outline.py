@@ -17,6 +17,7 @@ from allo.dialects.core.signature import (
     symbol,
 )
 from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.text.free_name import free_name
 from allo.dialects.types import parse_type, signedness_letter
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.schedule.bands import Band
@@ -36,7 +37,7 @@ def outline(s: ModelState, caller: ir.Operation, band: Band) -> ir.Operation:
     taken = s.weights_of.get(symbol(caller), [])
     count = len(entry_of(caller).arguments) - len(taken)
     arrays.sort(key=lambda v: isinstance(v, ir.BlockArgument) and v.arg_number >= count)
-    name = _free(s, f"{symbol(caller)}_{band.name}")
+    name = free_name(f"{symbol(caller)}_{band.name}", functions_of(s.module))
     if taken:
         weights = [v for v in arrays if isinstance(v, ir.BlockArgument) and v.arg_number >= count]
         s.weights_of[name] = [taken[v.arg_number - count] for v in weights]
@@ -180,11 +181,3 @@ def _declared(s: ModelState, caller: ir.Operation, value: ir.Value) -> str:
         if text:
             return text
     return declared_type(caller, value)
-
-
-def _free(s: ModelState, wanted: str) -> str:
-    name, number = wanted, 0
-    while name in functions_of(s.module):
-        number += 1
-        name = f"{wanted}_{number}"
-    return name

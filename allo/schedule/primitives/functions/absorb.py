@@ -7,7 +7,7 @@ from allo.dialects.affine.loops import is_loop, parent_of, string_attribute, wal
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of, entry_of, has_body, symbol
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError
-from allo.schedule.analysis.buffers import free_name
+from allo.dialects.text.free_name import free_name
 from allo.schedule.bands import bands_of
 from allo.schedule.handles import FunctionName
 from allo.schedule.primitive import primitive

@@ -140,7 +140,7 @@ class _ExactSum:
         self._store(before, self._marks, term.marks)
         for update in reduction.updates:
             self._add(update)
-        behind = self._within(ir.InsertionPoint(_next(self._loop)))
+        behind = self._within(ir.InsertionPoint.after(self._loop))
         words = [self._load(behind, word, self._sum.width) for word in self._words]
         total = self._sum.rounded(behind, words, self._load(behind, self._marks, MARKS))
         store(
@@ -229,9 +229,3 @@ def _most_trips(spec: LoopSpec) -> int | None:
         return None
     first = max(low[0] for low in lows if low is not None)
     return max(0, -(-(min(known) - first) // spec.step))
-
-
-def _next(op: ir.Operation) -> ir.Operation:
-    """The operation behind one that is no terminator."""
-    operations = [o.operation for o in op.block.operations]
-    return operations[operations.index(op) + 1]

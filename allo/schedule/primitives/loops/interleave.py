@@ -76,15 +76,9 @@ def interleave(s: ScheduleState, axis: Axis, factor: int) -> None:
     lane = identity_map([induction_variable(inner)])
     for part in parts:
         part.take_updates(lane)
-    after = ir.InsertionPoint(_next(outer))
+    after = ir.InsertionPoint.after(outer)
     for part in parts:
         part.add_up(after)
-
-
-def _next(op: ir.Operation) -> ir.Operation:
-    """The operation behind one that is no terminator."""
-    operations = [o.operation for o in op.block.operations]
-    return operations[operations.index(op) + 1]
 
 
 def _tiles(op: ir.Operation, name: str, factor: int) -> tuple[ir.Operation, ir.Operation]:
