@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from allo.dialects.reports.figures import FunctionReport
@@ -15,9 +16,10 @@ from .waiting import ModuleWaits
 
 @dataclass(slots=True)
 class CompiledModule:
-    """One hardware module and what was learnt making it; ``instances`` are modules inside it.
+    """One hardware module and what was learnt making it.
 
     Attributes:
+        instances: the modules inside it, each with how often it is there.
         static: the body of what is computed from values that are stable, of a function.
         callees: of a function, those that it calls, by name.
         graph: of a region, what it joins.
@@ -27,7 +29,7 @@ class CompiledModule:
     interface: Interface
     binding: Binding
     report: FunctionReport
-    instances: list[str]
+    instances: Counter[str]
     debug: dict[str, str]
     waits: ModuleWaits
     owns_units: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -29,6 +30,7 @@ from .graph.regions import Call
 from .graph.simplify.steps import simplify
 from .interfaces.early.asked import NOTHING_ASKED, Asked
 from .interfaces.wrapper import Wrapper
+from .netlist.instance_counts import instance_counts
 from .netlist.locations import Locations
 from .netlist.modules import Module, Netlist
 from .netlist.passes import run_passes
@@ -198,7 +200,7 @@ class Compiler:
                 interface,
                 binding,
                 function_report(function, binding, lambda name: callees[name].estimate),
-                [callees[name].module for name in dict.fromkeys(used)],
+                Counter(callees[name].module for name in dict.fromkeys(used)),
                 emitter.context.debug,
                 emitter.context.waits,
                 owns_units=not emitter.lends,
@@ -244,7 +246,7 @@ class Compiler:
                 result.interface,
                 result.binding,
                 report,
-                [interface.module for _, interface in result.instances],
+                Counter(interface.module for _, interface in result.instances),
                 {},
                 result.waits,
                 graph=result.graph,
@@ -292,10 +294,4 @@ class Compiler:
 
     def _used(self, top: str) -> set[str]:
         """Modules that are in the design: some are compiled twice, with and without ``ce``."""
-        found, stack = {top}, [top]
-        while stack:
-            for inner in self.modules[stack.pop()].instances:
-                if inner not in found:
-                    found.add(inner)
-                    stack.append(inner)
-        return found
+        return set(instance_counts(self.modules, top))

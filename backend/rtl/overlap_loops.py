@@ -26,11 +26,11 @@ from .compiled import CompiledModule
 from .graph.nodes import Array
 from .graph.prune import regions_of
 from .graph.regions import Loop
+from .netlist.instance_counts import instance_counts
 from .plan.bind import Interface
 from .plan.cycles import region_cycles
 from .plan.explain import short
 from .read.records import Program
-from .report import instance_counts
 
 GAIN = 1.25
 """How many times fewer cycles a loop must take with its pipelines at once."""

@@ -20,6 +20,7 @@ from .compiled import CompiledModule
 from .graph.nodes import Lin, Node
 from .graph.prune import regions_of
 from .graph.regions import Block, Call, Function, If, Leaf, Level, Loop, Region, Seq, While
+from .netlist.instance_counts import instance_counts
 from .netlist.operations import section_of
 from .plan.bind import Binding, Interface
 from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
@@ -318,10 +319,10 @@ def design_report(
     report.about = top.estimate
     if top.cycles is None and top.estimate is not None:
         report.notes.append(f"About {top.estimate} cycles where nothing waits.")
-    for module_name, instances in counts.items():
+    for module_name, module in modules.items():
+        instances = counts[module_name]
         if not instances:
             continue
-        module = modules[module_name]
         for operator, number in module.binding.units.values():
             if operator.shareable and not module.owns_units:
                 continue
@@ -329,13 +330,3 @@ def design_report(
                 report.float_units += number * instances
         report.notes += module.function.notes
     return report
-
-
-def instance_counts(modules: dict[str, CompiledModule], top: str) -> dict[str, int]:
-    """How often every module is there in the whole design."""
-    counts = dict.fromkeys(modules, 0)
-    counts[top] = 1
-    for name in reversed(list(modules)):
-        for inner in modules[name].instances:
-            counts[inner] += counts[name]
-    return counts

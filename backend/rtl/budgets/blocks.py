@@ -17,10 +17,11 @@ from ..compiled import CompiledModule
 from ..graph.mapping.packing import PRODUCT, factors_of
 from ..graph.mapping.units import Wanted, blocks_of, movable_nodes, plain_name
 from ..graph.nodes import Node
+from ..netlist.instance_counts import instance_counts
 from ..operators.library import OperatorLibrary
 from ..operators.spec import Operator
 from ..resources.capacity import largest
-from ..resources.design import ModuleResources, instance_counts, module_resources, whole
+from ..resources.design import ModuleResources, module_resources, whole
 from .limits import Compile, Compiled
 
 ROUNDS = 16

@@ -11,11 +11,12 @@ from collections import Counter
 
 from allo.backend.devices import family
 
+from ..netlist.instance_counts import instance_counts
 from ..netlist.memories import ULTRA, Memory
 from ..netlist.modules import Netlist
 from ..resources.build import Graph
 from ..resources.cover import Cover
-from ..resources.design import ModuleResources, instance_counts, is_large
+from ..resources.design import ModuleResources, is_large
 from ..resources.drawn import drawn_modules
 from ..resources.memory import is_simple, memory_cost
 

@@ -19,11 +19,12 @@ from allo.dialects.diagnostics import CapacityError, SourcePlace
 from ..compiled import CompiledModule
 from ..graph.mapping.units import Wanted, blocks_in, movable_nodes, plain_name
 from ..graph.nodes import Node
+from ..netlist.instance_counts import instance_counts
 from ..netlist.modules import Netlist
 from ..netlist.passes import run_passes
 from ..operators.library import OperatorLibrary
 from ..operators.spec import Operator
-from ..resources.design import ModuleResources, instance_counts, module_resources, whole
+from ..resources.design import ModuleResources, module_resources, whole
 from .knapsack import Kind, Knapsack
 from .limits import Compile, Compiled, Limits
 from .users import largest_users

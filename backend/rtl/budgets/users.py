@@ -10,9 +10,10 @@ from allo.dialects.reports.figures import LoopReport
 
 from ..compiled import CompiledModule
 from ..graph.prune import bodies_of
+from ..netlist.instance_counts import instance_counts
 from ..plan.explain import short
 from ..resources.capacity import USERS
-from ..resources.design import ModuleResources, instance_counts
+from ..resources.design import ModuleResources
 
 MOST_PLACES = 3
 """Places of one user that a message names."""

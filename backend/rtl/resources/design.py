@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from allo.backend.devices import Cells, DeviceRecord, SignalDelays, family
 
+from ..netlist.instance_counts import instance_counts
 from ..netlist.memories import Memory
 from ..netlist.modules import Netlist
 from .build import Graph
@@ -234,22 +235,6 @@ def whole(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:
         for kind, value in modules[name].own.items():
             total[kind] += count * value
     return {kind: total[kind] for kind in KINDS if total[kind]}
-
-
-def instance_counts(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:
-    """How often each module is inside another one, itself included."""
-    counts: Counter[str] = Counter()
-    _count_instances(modules, top, 1, counts)
-    return dict(counts)
-
-
-def _count_instances(
-    modules: Mapping[str, ModuleResources], name: str, times: int, counts: Counter[str]
-) -> None:
-    counts[name] += times
-    for inner, number in modules[name].instances.items():
-        if inner in modules:
-            _count_instances(modules, inner, times * number, counts)
 
 
 def _block_timing(delays: SignalDelays) -> ModuleTiming:

@@ -14,9 +14,10 @@ from allo.dialects.processes.collecting import without_collection
 from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart, PortPath
 from allo.dialects.reports.later import Later
 
+from ..netlist.instance_counts import instance_counts
 from ..netlist.modules import Netlist
 from .capacity import crossed, excess, excess_of_regions
-from .design import KINDS, ModuleResources, Placed, instance_counts, module_resources, whole
+from .design import KINDS, ModuleResources, Placed, module_resources, whole
 from .dies.crossings import Asked
 from .paths import ModuleTiming, Path
 
