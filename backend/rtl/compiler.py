@@ -22,11 +22,12 @@ from .functions import callees as callees_of
 from .functions import count_cycles, cycles_at, estimate, partitioned, settle
 from .graph.addresses.stepping import step_addresses
 from .graph.mapping.joint import joint
-from .graph.mapping.turns import most_turns, register_operands
+from .graph.mapping.turns import late_units, most_turns, register_operands, register_units
 from .graph.mapping.units import Wanted, map_units, quicker
 from .graph.mapping.write_ports import keep_to_write_ports
+from .graph.nodes import Body
 from .graph.prune import bodies_of, regions_of
-from .graph.regions import Call
+from .graph.regions import Call, Function
 from .graph.simplify.steps import simplify
 from .interfaces.early.asked import NOTHING_ASKED, Asked
 from .interfaces.wrapper import Wrapper
@@ -37,7 +38,7 @@ from .netlist.passes import run_passes
 from .netlist.verify import verify
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
-from .plan.bind import Interface, bind
+from .plan.bind import Binding, Interface, bind
 from .plan.bodies import plan
 from .plan.exact.search import Exact
 from .plan.holds import NOTHING, Holds
@@ -153,21 +154,7 @@ class Compiler:
             for callee in callees_of(record.ops)
         }
         module = self._module_name(record.name)
-        elaborator = Elaborator(self.program, record, module, self.library, constants)
-        function = elaborator.run()
-        keep_to_write_ports(
-            function.arrays, self.library.record.cells, outermost=len(self._open) == 1
-        )
-        static = elaborator.builder.static
-        simplify(function, static, self.library, self.timing)
-        step_addresses(function, static, self.timing)
-        map_units(function, static, self.library, self.wanted.get(module))
-        if self._turns:
-            bodies = list(bodies_of(function.root))
-            register_operands(bodies, self.library, self._turns)
-        settle(function, callees)
-        plan(function, static, self.timing)
-        binding = bind(function, callees)
+        function, static, binding = self._planned(record, constants, module, callees)
         overlap_early(function, binding, lambda: estimate(function, callees))
         binding.separate = separate_banks(function, binding, callees)
         self._ask(function, binding)
@@ -209,6 +196,60 @@ class Compiler:
             ),
         )
         return interface
+
+    def _planned(
+        self,
+        record: FunctionRecord,
+        constants: dict[int, int],
+        module: str,
+        callees: dict[str, Interface],
+    ) -> tuple[Function, Body, Binding]:
+        """A function with its schedule, and what it binds.
+
+        Where the choice in front of shared units is too late for the clock, these get registers for their
+        operands, unless a loop took a longer interval with them.
+        """
+        proofs = [] if self.exact is None else self.exact.proofs
+        before = len(proofs)
+        first = self._scheduled(record, constants, module, callees, frozenset())
+        bodies = list(bodies_of(first[0].root))
+        late = frozenset() if self._turns else late_units(bodies, self.library)
+        if not late:
+            return first
+        between = len(proofs)
+        again = self._scheduled(record, constants, module, callees, late)
+        if sum(body.ii for body in bodies_of(again[0].root)) > sum(body.ii for body in bodies):
+            del proofs[between:]
+            return first
+        del proofs[before:between]
+        return again
+
+    def _scheduled(
+        self,
+        record: FunctionRecord,
+        constants: dict[int, int],
+        module: str,
+        callees: dict[str, Interface],
+        late: frozenset[str],
+    ) -> tuple[Function, Body, Binding]:
+        """A function as it is read, scheduled and bound; units of the modules ``late`` have registers."""
+        elaborator = Elaborator(self.program, record, module, self.library, constants)
+        function = elaborator.run()
+        keep_to_write_ports(
+            function.arrays, self.library.record.cells, outermost=len(self._open) == 1
+        )
+        static = elaborator.builder.static
+        simplify(function, static, self.library, self.timing)
+        step_addresses(function, static, self.timing)
+        map_units(function, static, self.library, self.wanted.get(module))
+        bodies = list(bodies_of(function.root))
+        if self._turns:
+            register_operands(bodies, self.library, self._turns)
+        if late:
+            register_units(bodies, self.library, late)
+        settle(function, callees)
+        plan(function, static, self.timing)
+        return function, static, bind(function, callees)
 
     def _region(
         self, record: FunctionRecord, external: frozenset[str], *, frozen: bool, holds: Holds
