@@ -137,10 +137,8 @@ class _Stager:
 
         A multiplier block has a register for its result as a whole, and none for each part.
         """
-        for product in self.live:
-            if self.net.nodes[product].op != "mul":
-                continue
-            made, parts = self.stage[product], self._parts(product)
+        for product, parts in self._parts_of_products().items():
+            made = self.stage[product]
             readers = (
                 user for i in (product, *parts) for user in self.users[i] if user not in parts
             )
@@ -149,19 +147,20 @@ class _Stager:
             for part in parts:
                 self._place(part, made + 1)
 
-    def _parts(self, product: int) -> list[int]:
-        """The nodes of its stage that are wires of the product alone, operands first."""
-        found = [product]
+    def _parts_of_products(self) -> dict[int, list[int]]:
+        """By product, the nodes of its stage that are wires of it alone, operands first."""
+        parts: dict[int, list[int]] = {}
+        product_of: dict[int, int] = {}
         for index in self.live:
-            read = self._read(index)
-            if (
-                self.net.nodes[index].op in WIRING
-                and self.stage[index] == self.stage[product]
-                and read
-                and all(i in found for i in read)
-            ):
-                found.append(index)
-        return found[1:]
+            if self.net.nodes[index].op == "mul":
+                parts[index], product_of[index] = [], index
+            elif self.net.nodes[index].op in WIRING:
+                read = {product_of.get(i) for i in self._read(index)}
+                product = read.pop() if len(read) == 1 else None
+                if product is not None and self.stage[index] == self.stage[product]:
+                    parts[product].append(index)
+                    product_of[index] = product
+        return parts
 
     def _fits_tables(self) -> bool:
         """Time all tables anew; whether no stage is too slow that was not before."""

@@ -210,24 +210,23 @@ class Crossings:
         stack, open_ = [value], set[str]()
         while stack:
             top = stack[-1]
-            op = self._defined.get(top)
-            if top in self._of or op is None or isinstance(op, Constant) or not op.operands:
-                stack.pop()
-                continue
-            missing = [
-                v
-                for v in op.operands
-                if v in self._defined and v not in self._of and v not in open_
-                and not isinstance(self._defined[v], Constant) and self._defined[v].operands
-            ]  # fmt: skip
-            if top not in open_ and missing:
+            operands = self._operands_to_place(top)
+            missing = [v for v in operands if v not in open_ and self._operands_to_place(v)]
+            if missing and top not in open_:
                 open_.add(top)
                 stack += missing
                 continue
             stack.pop()
-            read = {self._of[v] for v in op.operands if v in self._of}
-            self._of[top] = read.pop() if len(read) == 1 else self.middle
+            if operands:
+                read = {self._of[v] for v in operands if v in self._of}
+                self._of[top] = read.pop() if len(read) == 1 else self.middle
         return self._of.get(value)
+
+    def _operands_to_place(self, value: str) -> Sequence[str]:
+        """What the operation of a value reads; nothing where it is no logic, or its region is known."""
+        op = self._defined.get(value)
+        is_known = op is None or value in self._of or isinstance(op, Constant)
+        return () if op is None or is_known else op.operands
 
 
 def _beyond(source: int, border: int, where: int) -> Iterator[int]:
