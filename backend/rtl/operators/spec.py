@@ -50,6 +50,7 @@ class Operator:
             edge is at ``r`` after ``latency`` enabled edges. ``ce`` low freezes it whole.
         operand_widths: bits of each operand.
         result_width: bits of the result.
+        joins: whether one unit can compute it together with others of its kind, in fewer cycles than both.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Operator:
     emit: Emit | None = None
     module: str = ""
     slowest_ns: float = 0.0
+    joins: bool = False
     unit_module: Callable[[str], Module] | None = field(default=None, repr=False)
     """Units: ``unit_module("rtl")`` or ``unit_module("native")`` is the module. ``native`` has one native
     operation (``arith.bitcast``, ``arith.addf`` …, NaN made canonical) and a shift register of the same

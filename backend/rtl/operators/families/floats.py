@@ -209,7 +209,8 @@ def _fast_sum(request: Request, kind: FloatFormat) -> Operator:
             cycles = stages(net, later, spare * request.clock_mhz, tables=True)
             choices.append((cycles, -source_ns, tables, drawing))
     _, earlier, _, drawing = min(choices, key=lambda choice: choice[:3])
-    return unit(replace(request, device=replace(device, source_ns=-earlier)), drawing)
+    made = unit(replace(request, device=replace(device, source_ns=-earlier)), drawing)
+    return replace(made, joins=True)
 
 
 def _fast_product(request: Request, kind: FloatFormat) -> Operator:

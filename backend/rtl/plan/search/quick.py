@@ -79,8 +79,7 @@ def _join_with_operand(node: Node, single: set[int], timing: TimingModel) -> lis
 
 
 def _is_quick_sum(node: Node) -> bool:
-    operator = node.operator
-    return node.op in _SUMS and operator is not None and operator.name.endswith("_fast")
+    return node.op in _SUMS and node.operator is not None and node.operator.joins
 
 
 def _taken(node: Node, reader: Node, single: set[int]) -> bool:
