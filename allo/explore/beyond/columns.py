@@ -15,7 +15,6 @@ from itertools import combinations, pairwise
 from math import ceil, prod
 
 from ..apply import Step, accepted
-from ..budget import excess
 from ..model.kernel import Kernel, Loop, Nest, Unit
 from ..model.read import read_kernel
 from .builder import Builder
@@ -23,7 +22,7 @@ from .hoist import hoisted
 from .lanes import with_lanes
 from .merged import has_triangle, merged, outermost, roots
 from .pieces import steps_of_cuts
-from .rows import SHARED, seconds_of_one, steps_of_rows
+from .rows import SHARED, keep_or_excess, steps_of_rows
 
 PIECES = 2, 1, 3
 """Into how many pieces rows are cut, in the order in which they are tried."""
@@ -60,9 +59,6 @@ def _build(search: Builder, kernel: Kernel, before: list[Step], limit: int) -> N
     loops = next(hoisted(kernel, SHARED))
     blocks = {n: blocks_inside(search, kernel, n, place, {}) for n, place in loops.items()}
     for more in range(TRIES):
-        most = seconds_of_one(search)
-        if most <= 0:
-            return
         steps = steps_of_rows(
             kernel,
             loops,
@@ -70,9 +66,7 @@ def _build(search: Builder, kernel: Kernel, before: list[Step], limit: int) -> N
             dataflow=False,
             intervals={n: ceil(taken / limit) + more for n, taken in blocks.items()},
         )
-        trial, kept = accepted(search.given, [*before, *with_lanes(kernel, steps, BITS)])
-        built = search.keep(kept, None, trial, most)
-        if built is None or not excess(search.asked.limits, built.report):
+        if keep_or_excess(search, [*before, *with_lanes(kernel, steps, BITS)]) is None:
             return
 
 

@@ -15,7 +15,7 @@ from allo.dialects.core.partition import Partition
 from allo.schedule.handles import LoopWrapper
 
 from ..apply import Step, accepted
-from ..budget import excess, excess_share
+from ..budget import Built, excess, excess_share
 from ..model.kernel import Kernel, Nest
 from ..model.read import read_kernel
 from ..model.units import Units
@@ -140,6 +140,19 @@ def seconds_of_one(search: Builder) -> float:
     """What one report may take of the time until which designs are tried; none is left at 0 or below."""
     left = search.asked.seconds - search.elapsed
     return min(left - (1 - SHARE) * search.asked.seconds, ONE * left)
+
+
+def keep_or_excess(search: Builder, steps: list[Step]) -> Built | None:
+    """Keep the design of some steps, or return it where it takes more than is allowed.
+
+    None, too, where no time is left for it.
+    """
+    most = seconds_of_one(search)
+    if most <= 0:
+        return None
+    trial, kept = accepted(search.given, steps)
+    built = search.keep(kept, None, trial, most)
+    return built if built is not None and excess(search.asked.limits, built.report) else None
 
 
 def _narrow(

@@ -14,14 +14,13 @@ from math import ceil
 from allo.schedule.handles import LoopWrapper
 
 from ..apply import Step, accepted
-from ..budget import excess
 from ..model.kernel import Access, Kernel, Nest
 from ..model.read import read_kernel
 from ..model.units import Units
 from .builder import Builder
 from .lanes import with_lanes
 from .merged import has_triangle, outermost, roots
-from .rows import blocks_of, seconds_of_one, steps_of_rows
+from .rows import blocks_of, keep_or_excess, steps_of_rows
 
 TRIES = 3
 """How many intervals are tried."""
@@ -60,15 +59,11 @@ def _build(search: Builder, kernel: Kernel, band: str, before: list[Step], limit
     whole = next(nest for nest in roots(kernel) if nest.band == band)
     own = {n: blocks_inside(kernel, search.units, n) for n in loops}
     for more in range(TRIES):
-        most = seconds_of_one(search)
-        if most <= 0:
-            return
         intervals = {n: max(1, ceil(taken / limit)) for n, taken in own.items()}
         intervals[whole.number] += more
         steps = steps_of_rows(kernel, loops, trees=False, dataflow=False, intervals=intervals)
-        trial, kept = accepted(search.given, [*before, *with_lanes(kernel, steps)])
-        built = search.keep(kept, None, trial, most)
-        if built is None or not excess(search.asked.limits, built.report):
+        built = keep_or_excess(search, [*before, *with_lanes(kernel, steps)])
+        if built is None:
             return
         rows = {n: kernel.nests[n].chain[0].extent or 1 for n in loops}
         if built.cycles > FAR * sum(rows[n] * interval for n, interval in intervals.items()):
