@@ -202,13 +202,16 @@ def kept_lines(config: Architecture, wide: Wide) -> int:
 
 
 def page_lines(config: Architecture, wide: Wide) -> int:
-    """Lines of keys and values of a head on each channel of its unit.
+    """Lines of keys and values of a head on each channel of its unit."""
+    return lines_of_rows(kept_lines(config, wide), wide.kept_block)
 
-    A line is a key or a value; of four bits, it is both, and in front of every ``kept_block`` of them stands
-    a line with their steps.
+
+def lines_of_rows(rows: int, block: int) -> int:
+    """Lines of the keys and values of so many rows of a channel.
+
+    A line is a key or a value; of four bits it is both, and a line of steps is before every ``block``.
     """
-    kept = kept_lines(config, wide)
-    return kept + -(-kept // wide.kept_block) if wide.kept_block else 2 * kept
+    return rows + -(-rows // block) if block else 2 * rows
 
 
 def check_wide(config: Architecture, wide: Wide) -> None:

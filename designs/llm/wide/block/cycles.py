@@ -17,7 +17,7 @@ from ..external.order import Reader
 from ..external.traffic import LINE
 from ..parameters import Wide, job_words
 from ..stages.linear import CALL
-from .parameters import Block, entrance_words
+from .parameters import Block, entrance_words, lane_words
 
 KEPT, RUN = 8, 3
 """Cycles of what keeps keys and values, of a block and of each run of them that it reads."""
@@ -157,7 +157,7 @@ class Step:
     def enter(self, tokens: int) -> float:
         """When the results of an entrance are there."""
         config, wide = self.config, self.wide
-        pieces = -(-tokens // self.block.row_lanes) * config.d // wide.vector
+        pieces = lane_words(tokens, config, wide, self.block)
         ready = pieces + self.loops.depth("entering_0", "word") + self.arrange("normed")
         return self.multiply(ready, entrance_words(config, self.wide), tokens)
 

@@ -13,7 +13,7 @@ from ...config import Architecture
 from ..host import PositionError, by_heads, in_pairs, of_units
 from ..memories import Memories, make_memories
 from ..parameters import Wide, WidthError, padded_vocab
-from .parameters import Block, cached_words, ended_words, given_words, said_block_words
+from .parameters import Block, cached_words, lane_words, said_block_words
 from .reference import RowsGPT
 from .rows import Rows, check_rows, following
 from .tokens.ended import Ended, empty_ended, read_ended, write_given
@@ -29,9 +29,13 @@ def make_block_memories(weights: QuantizedModel, wide: Wide, block: Block) -> Me
     each = np.repeat(gains[None], block.norms, axis=0)
     memories.constant = (channel, affine, each, *rest)
     if block.hidden:
-        memories.ended = empty_ended(ended_words(config, wide, block), block.spoken, wide, block)
+        memories.ended = empty_ended(
+            lane_words(block.spoken, config, wide, block), block.spoken, wide, block
+        )
     if block.entrance:
-        memories.given = empty_ended(given_words(config, wide, block), block.most, wide, block)
+        memories.given = empty_ended(
+            lane_words(block.most, config, wide, block), block.most, wide, block
+        )
     return memories
 
 

@@ -77,14 +77,9 @@ def entrance_words(config: Architecture, wide: Wide) -> int:
     return config.d // wide.channels * -(-config.d // wide.lanes)
 
 
-def ended_words(config: Architecture, wide: Wide, block: Block) -> int:
-    """Words of V levels of a token in each lane of rows, which a step tells of what its tokens end in."""
-    return -(-block.spoken // block.row_lanes) * config.d // wide.vector
-
-
-def given_words(config: Architecture, wide: Wide, block: Block) -> int:
-    """Words of V levels of a token in each lane of rows, which the tokens of a step are given."""
-    return -(-block.most // block.row_lanes) * config.d // wide.vector
+def lane_words(tokens: int, config: Architecture, wide: Wide, block: Block) -> int:
+    """Words of V levels of a token in each lane of rows, for so many tokens."""
+    return -(-tokens // block.row_lanes) * config.d // wide.vector
 
 
 def check_block(config: Architecture, wide: Wide, block: Block) -> None:

@@ -302,7 +302,7 @@ def score_bits(width: int) -> int:
     return (width << 14).bit_length() + 1
 
 
-def lane_bits(keys: int) -> int:
+def weighed_bits(keys: int) -> int:
     """Bits that hold so many weights of up to 255 times a step of up to 19 and a level of up to 7."""
     return (keys * 255 * 133).bit_length() + 1
 

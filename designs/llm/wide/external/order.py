@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..parameters import lines_of_rows
 from .flow import Attention
 
 ASKED = 1, 2, 2, 8
@@ -135,7 +136,7 @@ class Ordered:
         scoring, mixing = asked, given
         scored: list[float] = []
         weighted: list[float] = []
-        run = old + -(-old // self.block) if self.block else 2 * old
+        run = lines_of_rows(old, self.block)
         for head in range(about.heads):
             values: list[float] = []
             # A head whose page is full is one run with the next one.

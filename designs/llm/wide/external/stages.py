@@ -12,7 +12,6 @@ from ..stages.linear import HOP
 from ..stages.sizes import Sizes
 from .attend import (
     keep,
-    lane_bits,
     mix_ahead,
     schedule_keep,
     schedule_mix_ahead,
@@ -22,6 +21,7 @@ from .attend import (
     score_bits,
     sum_bits,
     weigh_ahead,
+    weighed_bits,
 )
 
 
@@ -139,7 +139,7 @@ def mixing(z: Sizes) -> Stage:
     )  # fmt: skip
     AHEAD, NEW, OUT, KEPT = ahead(z), new_ahead(z), drained(z), z.kept_bits
     own = HD, z.per_unit, G, K, V, LAYERS, sum_bits(z.model.context), KEPT
-    sizes = *own, *kept_form(z), lane_bits(K)
+    sizes = *own, *kept_form(z), weighed_bits(K)
     kernel = Kernel(mix_ahead, sizes, lambda s: schedule_mix_ahead(s, G * K > 1))
     MIX = kernel.template
 

@@ -11,10 +11,9 @@ from ...parameters import Wide, padded_vocab
 from ..parameters import (
     Block,
     cached_words,
-    ended_words,
     entrance_words,
-    given_words,
     held_layers,
+    lane_words,
     said_block_words,
 )
 
@@ -216,12 +215,12 @@ class BlockSizes:
     @property
     def given_words(self) -> int:
         """Words of V levels of a token in each lane that a step is given."""
-        return given_words(self.model, self.wide, self.block)
+        return lane_words(self.block.most, self.model, self.wide, self.block)
 
     @property
     def ended(self) -> int:
         """Words of V levels of a token in each lane that a step tells of what it ends in."""
-        return ended_words(self.model, self.wide, self.block)
+        return lane_words(self.block.spoken, self.model, self.wide, self.block)
 
     @property
     def piece(self) -> int:
