@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection
-
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of, functions_of
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError
+from allo.dialects.text.free_name import free_name
 from allo.schedule.handles import FunctionName
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_function
@@ -55,7 +53,7 @@ def specialize(s: ScheduleState, func: FunctionName) -> list[str]:
     _check(s, func, function, calls)
     names = [func]
     for call in calls[1:]:
-        name = _free_name(func, functions_of(s.module))
+        name = free_name(func, functions_of(s.module))
         copy_function(s, func, name)
         call.attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
         names.append(name)
@@ -91,7 +89,3 @@ def _around(op: ir.Operation) -> list[ir.Operation]:
         found.append(parent.operation)
         parent = parent.operation.parent
     return found
-
-
-def _free_name(func: str, taken: Collection[str]) -> str:
-    return next(name for n in itertools.count(1) if (name := f"{func}_{n}") not in taken)
