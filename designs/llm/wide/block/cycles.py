@@ -115,7 +115,7 @@ class Step:
         loops, wide, ffn = self.loops, self.wide, self.config.ffn
         known = ready + loops.depth("part_block", "word") + loops.depth("multiply_gates", "out")
         # Of a block of tokens the steps are found, then the shifts, and then all words leave.
-        mine = -(-tokens // self.block.row_lanes)
+        mine = self.block.across(tokens)
         taken = mine * (1 + ffn // wide.block + ffn // wide.vector)
         behind = sum(loops.depth("quantise_gates", loop) for loop in ("first", "whole", "out"))
         behind += loops.depth("joining_lanes_bent_0", "piece")
@@ -168,8 +168,7 @@ class Step:
         ready = max(ready + loops.depth("collect", "plus"), self.summing.free)
         last = self.norms(tokens)
         # Rows of as many tokens leave together as there are lanes.
-        across = -(-tokens // self.block.row_lanes)
-        self.summing.free = ready + max(across * rows, last - 2 * rows)
+        self.summing.free = ready + max(self.block.across(tokens) * rows, last - 2 * rows)
         return (
             ready
             + last

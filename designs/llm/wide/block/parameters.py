@@ -49,6 +49,10 @@ class Block:
     entrance: int = 0
     draft: int = 0
 
+    def across(self, tokens: int) -> int:
+        """Turns of the lanes of rows in which so many tokens come."""
+        return -(-tokens // self.row_lanes)
+
 
 def held_layers(config: Architecture, block: Block) -> int:
     """Layers that have keys and values in a design: the model's, and that of a draft head."""
@@ -79,7 +83,7 @@ def entrance_words(config: Architecture, wide: Wide) -> int:
 
 def lane_words(tokens: int, config: Architecture, wide: Wide, block: Block) -> int:
     """Words of V levels of a token in each lane of rows, for so many tokens."""
-    return -(-tokens // block.row_lanes) * config.d // wide.vector
+    return block.across(tokens) * config.d // wide.vector
 
 
 def check_block(config: Architecture, wide: Wide, block: Block) -> None:
