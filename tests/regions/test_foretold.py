@@ -187,6 +187,8 @@ def test_the_first_run_copies_first_values_and_the_next_ones_do_not(name: str):
         cycles.append(foretold(module, *given))
         assert measured(module, *given) == cycles[-1]
     assert cycles[0] > cycles[1] == cycles[2]
+    assert module.report.cycles == cycles[0]
+    assert any("those of the first run" in note for note in module.report.notes)
     module.reset()
     assert foretold(module, *given) == measured(module, *given) == cycles[0]
 

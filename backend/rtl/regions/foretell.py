@@ -13,6 +13,10 @@ from .costs import fifo_costs
 from .predict import REPORT_EVENTS, REPORT_RECORDS, Compiled, RegionModel
 from .refusal import Unforeseen
 
+FIRST_RUN = (
+    "Cycles are those of the first run, which copies first values of variables; later runs do not."
+)
+
 
 def foretell(report: DesignReport, compiled: Compiled, *, waits: bool = False) -> None:
     """Fill in the regions of a report, and the cycles of the design where nothing else tells them, or, behind
@@ -64,6 +68,8 @@ def foretell(report: DesignReport, compiled: Compiled, *, waits: bool = False) -
     if report.cycles is None and not waits:
         report.cycles = found.cycles
         report.notes = [n for n in report.notes if not n.startswith("About ")]
+        if any(a.first_run for m in compiled.modules.values() for a in m.function.arrays):
+            report.notes.append(FIRST_RUN)
         for each in report.functions:
             if each.name == name:
                 each.cycles = found.cycles
