@@ -131,11 +131,30 @@ def test_no_units_are_added_for_fewer_cycles():
     assert made[0] == made[1] and made[0]["fadd_f32"] == 2
 
 
-def test_the_same_program_gets_the_same_verilog():
-    texts = {
-        str(_schedule(mixed, "i").build(target="systemverilog", effort="exact")) for _ in range(2)
-    }
+def test_the_same_program_gets_the_same_verilog(monkeypatch: pytest.MonkeyPatch):
+    texts = set()
+    for _ in range(2):
+        monkeypatch.setattr(search, "_ANSWERS", {})
+        texts.add(str(_schedule(mixed, "i").build(target="systemverilog", effort="exact")))
     assert len(texts) == 1
+
+
+def test_what_was_asked_before_is_not_asked_again(monkeypatch: pytest.MonkeyPatch):
+    """Limits on resources compile a design several times."""
+    asked: list[Program] = []
+    solved = search._Search._solved
+
+    def counted(self: Any, program: Program, wanted: Any) -> Any:
+        asked.append(program)
+        return solved(self, program, wanted)
+
+    monkeypatch.setattr(search, "_ANSWERS", {})
+    monkeypatch.setattr(search._Search, "_solved", counted)
+    counts = []
+    for limits in ({}, {"max_lut": 5000}):
+        _schedule(two, "i").build(target="systemverilog", effort="exact", **limits)
+        counts.append(len(asked))
+    assert counts[0] == counts[1] > 0
 
 
 def test_an_unknown_effort_is_refused():

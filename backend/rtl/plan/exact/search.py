@@ -42,6 +42,11 @@ class Answer(NamedTuple):
     impossible: bool
 
 
+MOST_ANSWERS = 64
+_ANSWERS: dict[str, Answer] = {}
+"""What was asked before in this process: limits on resources compile a design several times."""
+
+
 @dataclass(slots=True)
 class Exact:
     """Searches bodies, and keeps what it has proved of them.
@@ -174,6 +179,14 @@ class _Search:
             program.model.minimize(wanted)
         if hint is not None:
             program.hint(hint)
+        known = str(program.model.proto)
+        if known not in _ANSWERS:
+            if len(_ANSWERS) >= MOST_ANSWERS:
+                _ANSWERS.clear()
+            _ANSWERS[known] = self._solved(program, wanted)
+        return _ANSWERS[known]
+
+    def _solved(self, program: Program, wanted: cp_sat.LinearExprT | None) -> Answer:
         solver = cp_sat.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 0
