@@ -42,6 +42,7 @@ from .plan.bind import Binding, Interface, bind
 from .plan.bodies import plan
 from .plan.exact.search import Exact
 from .plan.holds import NOTHING, Holds
+from .plan.placing.check import check_plan
 from .plan.runs.collisions import separate_banks
 from .plan.runs.early import overlap_early
 from .plan.timing_model import TimingModel
@@ -157,6 +158,7 @@ class Compiler:
         function, static, binding = self._planned(record, constants, module, callees)
         overlap_early(function, binding, lambda: estimate(function, callees))
         binding.separate = separate_banks(function, binding, callees)
+        check_plan(function)
         self._ask(function, binding)
         count_cycles(function, callees, frozen=frozen)
         emitter = Emitter(
