@@ -9,7 +9,9 @@ import pytest
 
 from .watcher import Watcher
 
-FOLDERS = frozenset({"bounds", "rtl"})
+FOLDERS = frozenset(
+    {"bounds", "dataflow", "fixed", "float", "index", "memory", "passes", "regions", "rtl"}
+)
 """Folders of tests whose builds are judged: of no other one all tests were run so."""
 _WATCHER = pytest.StashKey[Watcher]()
 
