@@ -120,3 +120,27 @@ def test_choices_of_bits_that_are_compared_alone_are_in_the_comparison(
     assert tables("\n".join(filter(None, lines)), device)["lut"] == pytest.approx(
         yosys, rel=0.15, abs=1
     )
+
+
+@pytest.mark.parametrize(("number", "yosys"), [(1024, 10), (1077, 16)])
+def test_bits_above_that_both_numbers_have_are_not_compared(number: int, yosys: int) -> None:
+    """Yosys counts tables and halves of carry cells; signed numbers of 32 bits are compared with their signs
+    turned."""
+    text = f"""hw.module @m(in %clk : !seq.clock, in %a : i11, out g : i1) {{
+  %o = hw.constant {1 << 20} : i21
+  %k = hw.constant {(1 << 31) + number} : i32
+  %w = seq.compreg %a, %clk : i11
+  %c = comb.concat %o, %w : i21, i11
+  %g = comb.icmp ugt %c, %k : i32
+  %p = seq.compreg %g, %clk : i1
+  hw.output %p : i1
+}}"""
+    assert tables(text, "ecp5")["lut"] in range(yosys - 6, yosys + 1)
+
+
+def test_a_comparison_with_a_number_takes_no_difference_from_it() -> None:
+    """The Verilog asks whether %a > 65520 in place of %a >= 65521, which is another chain."""
+    text = compared("uge", ALL, "comb.sub %a, %k").replace(
+        "%n = comb.or %b, %b : i32", "%k = hw.constant 65521 : i32"
+    )
+    assert tables(text.replace("%a, %n", "%a, %k"), "ecp5")["lut"] > 60

@@ -223,6 +223,9 @@ class Folding:
             bits = list(dict.fromkeys(run for run in read if run[0] >= 0))
             if len(bits) <= self._family.few:
                 return self._logic(f"{kind} {a} {b}", 1, bits, associative=False)
+        same = _same_above(a, b) if kind[0] == "u" else 0
+        if same and (rest := width_of(a) - same):
+            return self._compare(kind, cut(a, 0, rest), cut(b, 0, rest))
         if kind in ("eq", "ne"):
             return self._once("equal", 1, (a, b) if not is_constant(a) else (b, a), kind)
         if kind in ("slt", "ult", "sgt", "ugt"):
@@ -298,3 +301,13 @@ def _needed(operands: list[tuple[int, bool]], subtracts: bool) -> tuple[int, boo
     """Bits that hold every operand of a sum, and whether the sum is signed."""
     signed = subtracts or any(kind for _, kind in operands)
     return max(width + (signed and not kind) for width, kind in operands), signed
+
+
+def _same_above(a: Value, b: Value) -> int:
+    """The highest bits that are known of two values, and the same."""
+    found = 0
+    for _, count, (left, right) in reversed(aligned([a, b])):
+        if left != right or left[0] >= 0:
+            break
+        found += count
+    return found

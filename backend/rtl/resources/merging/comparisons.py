@@ -68,6 +68,9 @@ class Comparisons:
         pair = (a, b) if node.detail[1:] in ("lt", "ge") else (b, a)
         width -= min(width - 1, trailing_zeros(pair[1]))
         own = self._family.less(width, known)
+        if known:
+            # the Verilog compares with the number beside it wherever the opposite is asked
+            return own
         shared = self._differences.get(_cut_off(*pair), 0)
         return max(0, own - self._family.less(shared, False)) if shared else own
 
