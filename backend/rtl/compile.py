@@ -45,7 +45,7 @@ from .operators.library import OperatorLibrary
 from .overlap_loops import choose_loops
 from .plan.bind import Interface
 from .plan.exact.notes import notes_of
-from .plan.exact.search import EXACT, QUICK, Exact
+from .plan.exact.search import EXACT, QUICK, Answers, Exact
 from .read.records import ChooseTransfers, FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .regions.foretell import foretell
@@ -76,13 +76,16 @@ def compile_module(
     """
 
     check_caches(module, family(settings["device"]))
+    answers: Answers = {}
 
     def attempt(
         module: ir.Module, quiet: bool, limits: Limits = NO_LIMITS
     ) -> tuple[Compiler, Interface]:
         flush = subnormals == FLUSH
         program = read_program(module, top, checks=checks, flush=flush, quiet=quiet, choose=choose)
-        return _compile(program, top, limits=limits, subnormals=subnormals, **settings)
+        return _compile(
+            program, top, limits=limits, subnormals=subnormals, answers=answers, **settings
+        )
 
     tried = loops_to_try(module) if overlap_loops and checks == NO_CHECKS else []
     if tried:
@@ -91,7 +94,7 @@ def compile_module(
         if limits != NO_LIMITS:
             program = compiler.program
             compiler, made = _compile(
-                program, top, limits=limits, subnormals=subnormals, **settings
+                program, top, limits=limits, subnormals=subnormals, answers=answers, **settings
             )
     else:
         (compiler, made), notes = attempt(module, False, limits), []
@@ -112,6 +115,7 @@ def _compile(
     limits: Limits,
     subnormals: str,
     effort: str,
+    answers: Answers,
     early: Sequence[int] = (),
     masters: bool = False,
 ) -> tuple[Compiler, Interface]:
@@ -127,7 +131,7 @@ def _compile(
 
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
         shifts = family(device).cells.shift_registers
-        exact = Exact(shifts) if effort == EXACT else None
+        exact = Exact(shifts, answers) if effort == EXACT else None
         compiler = Compiler(
             program, device, clock_mhz, waiting, wanted, subnormals, exact, masters=masters
         )

@@ -42,9 +42,8 @@ class Answer(NamedTuple):
     impossible: bool
 
 
-MOST_ANSWERS = 64
-_ANSWERS: dict[str, Answer] = {}
-"""What was asked before in this process: limits on resources compile a design several times."""
+type Answers = dict[str, Answer]
+"""What the solver said, by the text of what it was asked."""
 
 
 @dataclass(slots=True)
@@ -53,9 +52,11 @@ class Exact:
 
     Attributes:
         shift_registers: whether a lookup table can keep a bit for many cycles.
+        answers: what was asked before for this design, which limits on resources compile several times.
     """
 
     shift_registers: bool
+    answers: Answers = field(default_factory=dict)
     proofs: list[Proof] = field(default_factory=list)
 
     def improve(
@@ -81,7 +82,7 @@ class Exact:
         if why:
             self.proofs.append(Proof(place, name, count, without=why))
             return ii
-        search = _Search(scheduler, ports, ii, self.shift_registers)
+        search = _Search(scheduler, ports, ii, self.shift_registers, self.answers)
         interval = search.shorten(least) if ii is not None else None
         depth = search.fewer_cycles()
         area = search.smaller()
@@ -115,9 +116,11 @@ class _Search:
         ports: Mapping[Hashable, int],
         ii: int | None,
         shift_registers: bool,
+        answers: Answers,
     ) -> None:
         self._scheduler, self._ports, self.ii = scheduler, ports, ii
         self._body, self._shifts = scheduler.body, shift_registers
+        self._answers = answers
 
     def shorten(self, least: int) -> Figure:
         """Ask for a shorter interval, from the least one on."""
@@ -179,12 +182,10 @@ class _Search:
             program.model.minimize(wanted)
         if hint is not None:
             program.hint(hint)
-        known = str(program.model.proto)
-        if known not in _ANSWERS:
-            if len(_ANSWERS) >= MOST_ANSWERS:
-                _ANSWERS.clear()
-            _ANSWERS[known] = self._solved(program, wanted)
-        return _ANSWERS[known]
+        asked = str(program.model.proto)
+        if asked not in self._answers:
+            self._answers[asked] = self._solved(program, wanted)
+        return self._answers[asked]
 
     def _solved(self, program: Program, wanted: cp_sat.LinearExprT | None) -> Answer:
         solver = cp_sat.CpSolver()
